@@ -77,6 +77,18 @@ int wavescope_table_reader_read(WavescopeTableReader* reader, int64_t max_rows, 
   return status;
 }
 
+int wavescope_table_reader_verify(WavescopeTableReader* reader, WavescopeReadOutcome* outcome) {
+  if (reader == nullptr || outcome == nullptr) return WAVESCOPE_PAGES_BAD_ARGUMENT;
+  int status;
+  try {
+    status = reader->reader.verify();
+  } catch (const std::bad_alloc&) {
+    status = WAVESCOPE_PAGES_OUT_OF_MEMORY;
+  }
+  reader->reader.describe(*outcome);
+  return status;
+}
+
 int wavescope_table_reader_text(WavescopeTableReader* reader, int32_t column, const uint8_t** bytes, int64_t* byte_count) {
   if (reader == nullptr || bytes == nullptr || byte_count == nullptr || column < 0) return WAVESCOPE_PAGES_BAD_ARGUMENT;
   const std::vector<uint8_t>* text = reader->reader.text(column);

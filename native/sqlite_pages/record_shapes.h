@@ -24,6 +24,7 @@ struct StoredValue {
 
 struct RecordShape {
   uint64_t end = 0;                 // behind the last wanted value, and so behind the header
+  uint64_t most_behind = 0;         // so many bytes of the record may follow at most
   std::vector<StoredValue> values;  // one for each wanted column, in record order
 };
 

@@ -74,6 +74,10 @@ WAVESCOPE_EXPORT int wavescope_table_reader_read(WavescopeTableReader* reader, i
                                                  int64_t text_limit_bytes, const WavescopeReadTarget* targets,
                                                  WavescopeReadOutcome* outcome);
 
+// Walks the whole table as reading all of it would, and keeps nothing: OK, or the first damage. Afterwards only a seek
+// places the reader again.
+WAVESCOPE_EXPORT int wavescope_table_reader_verify(WavescopeTableReader* reader, WavescopeReadOutcome* outcome);
+
 // The bytes of a text column as of the latest read; they live until the next read.
 WAVESCOPE_EXPORT int wavescope_table_reader_text(WavescopeTableReader* reader, int32_t column, const uint8_t** bytes,
                                                  int64_t* byte_count);

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kLargestDepth = 20;  // SQLite's own limit for a b-tree
 constexpr uint32_t kSmallestCell = 4;
+constexpr uint64_t kLargestRecordHeader = 98307;  // SQLite refuses longer ones
 constexpr uint64_t kInvalidBytes = UINT64_MAX;
 
 constexpr std::array<uint64_t, 12> kFixedBytes = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, kInvalidBytes, kInvalidBytes};
@@ -55,6 +56,9 @@ int TableReader::seek_after(int64_t rowid) {
   at_end_ = false;
   last_rowid_ = rowid;
   before_first_ = rowid == INT64_MIN;
+  floor_ = rowid;
+  ceiling_ = INT64_MAX;
+  leaf_depth_ = kNoDepth;
   uint32_t number = root_page_;
   while (true) {
     const size_t depth = depth_;
@@ -66,10 +70,32 @@ int TableReader::seek_after(int64_t rowid) {
       status = choose_child(interior, number, rowid);
       if (status != WAVESCOPE_PAGES_OK) return status;
     }
-    int64_t key;
-    if (!interior_cell(interior, interior.next_child, number, key)) return corrupt(number);
-    ++interior.next_child;
+    if (!take_child(interior, number)) return corrupt(number);
   }
+}
+
+// The cell of the next row, whose rowid is where the rows before it and the pages above it allow it to be.
+int TableReader::next_cell(Cell& cell, bool& is_there) {
+  while (leaf_.next_cell == leaf_.cells) {
+    const int status = next_leaf();
+    is_there = false;
+    if (status != WAVESCOPE_PAGES_OK || at_end_) return status;
+  }
+  if (!parse_cell(leaf_.next_cell, cell)) return corrupt(leaf_.number);
+  if ((cell.rowid <= floor_ && !before_first_) || cell.rowid > ceiling_) return corrupt(leaf_.number);
+  is_there = true;
+  return WAVESCOPE_PAGES_OK;
+}
+
+// Whether a cell that is read for the first time overlaps no other one. In tables that only grow each cell lies below
+// the one before it, which is quickly seen; pages in another order are looked at as a whole.
+bool TableReader::is_apart(const Cell& cell) {
+  if (cell.end <= leaf_.lowest) {
+    leaf_.lowest = cell.begin;
+    return true;
+  }
+  leaf_.is_apart = leaf_.is_apart || leaf_cells_are_apart();
+  return leaf_.is_apart;
 }
 
 int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes, const WavescopeReadTarget* targets) {
@@ -83,25 +109,77 @@ int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_b
   rowid_outputs_.clear();
   for (const size_t target : rowid_targets_) rowid_outputs_.push_back(static_cast<int64_t*>(targets[target].values));
   if (leaf_.page == nullptr && !at_end_) return corrupt(root_page_);  // never placed, or placing failed
+  Cell cell;
+  bool is_there;
   while (static_cast<int64_t>(row_) < max_rows && held_text_bytes_ < text_limit_bytes) {
-    if (leaf_.next_cell == leaf_.cells) {
-      const int status = next_leaf();
-      if (status != WAVESCOPE_PAGES_OK) return status;
-      if (at_end_) return WAVESCOPE_PAGES_OK;
-      continue;
-    }
-    Cell cell;
-    if (!parse_cell(leaf_.next_cell, cell)) return corrupt(leaf_.number);
-    if (cell.rowid <= last_rowid_ && !before_first_) return corrupt(leaf_.number);
-    if (cell.rowid > last_rowid) return WAVESCOPE_PAGES_OK;
-    const int status = store_row(cell);
+    int status = next_cell(cell, is_there);
+    if (status != WAVESCOPE_PAGES_OK || !is_there || cell.rowid > last_rowid) return status;
+    if (!is_apart(cell)) return corrupt(leaf_.number);
+    status = store_row(cell);
     if (status != WAVESCOPE_PAGES_OK) return status;
-    last_rowid_ = cell.rowid;
+    last_rowid_ = floor_ = cell.rowid;
     before_first_ = false;
     ++leaf_.next_cell;
     ++row_;
   }
   return WAVESCOPE_PAGES_OK;
+}
+
+// Walks all rows and decodes what is wanted of them as read() does; values of another kind are no damage.
+int TableReader::verify() {
+  std::vector<std::array<int64_t, 2>> values(columns_.size());
+  uint8_t null = 0;
+  for (size_t index = 0; index < columns_.size(); ++index) columns_[index].output = {values[index].data(), &null};
+  rowid_outputs_.clear();
+  row_ = 0;
+  Cell cell;
+  bool is_there;
+  int status = seek_after(INT64_MIN);
+  while (status == WAVESCOPE_PAGES_OK) {
+    status = next_cell(cell, is_there);
+    if (status != WAVESCOPE_PAGES_OK || !is_there) break;
+    if (!is_apart(cell)) return corrupt(leaf_.number);
+    for (Column& column : columns_) column.text.clear();
+    status = store_row(cell);
+    if (status == WAVESCOPE_PAGES_UNEXPECTED_VALUE) status = WAVESCOPE_PAGES_OK;
+    floor_ = cell.rowid;
+    before_first_ = false;
+    ++leaf_.next_cell;
+  }
+  return status;
+}
+
+bool TableReader::leaf_cells_are_apart() {
+  spans_.clear();
+  for (uint32_t index = 0; index < leaf_.cells; ++index) {
+    Cell cell;
+    if (!parse_cell(index, cell)) return false;
+    spans_.push_back(static_cast<uint64_t>(cell.begin) << 32 | cell.end);
+  }
+  return spans_are_apart();
+}
+
+bool TableReader::interior_cells_are_apart(const Interior& interior) {
+  spans_.clear();
+  for (uint32_t index = 0; index < interior.cells; ++index) {
+    uint32_t child;
+    int64_t key;
+    size_t end;
+    if (!interior_cell(interior, index, child, key, &end)) return false;
+    const uint64_t begin = load_u16(interior.page.data() + kInteriorHeaderBytes + 2 * static_cast<size_t>(index));
+    spans_.push_back(begin << 32 | end);
+  }
+  return spans_are_apart();
+}
+
+bool TableReader::spans_are_apart() {
+  std::sort(spans_.begin(), spans_.end());
+  uint64_t end = 0;
+  for (const uint64_t span : spans_) {
+    if (span >> 32 < end) return false;
+    end = span & UINT32_MAX;
+  }
+  return true;
 }
 
 void TableReader::describe(WavescopeReadOutcome& outcome) const {
@@ -136,7 +214,9 @@ int TableReader::enter_leaf(uint32_t number, const uint8_t* page) {
   const uint32_t cells = load_u16(page + 3);
   if (kLeafHeaderBytes + 2 * static_cast<size_t>(cells) > source_.header().usable_bytes) return corrupt(number);
   if (cells == 0 && number != root_page_) return corrupt(number);  // only a whole table can be empty
-  leaf_ = {page, number, cells, 0};
+  if (leaf_depth_ == kNoDepth) leaf_depth_ = depth_;
+  if (depth_ != leaf_depth_) return corrupt(number);
+  leaf_ = {page, number, cells, 0, source_.header().usable_bytes, false};
   return WAVESCOPE_PAGES_OK;
 }
 
@@ -149,7 +229,9 @@ int TableReader::enter_interior(uint32_t number, const uint8_t* page) {
   interior.page.assign(page, page + source_.header().page_bytes);
   interior.cells = cells;
   interior.next_child = 0;
-  return WAVESCOPE_PAGES_OK;
+  interior.lower = interior.passed = depth_ == 1 ? INT64_MIN : interiors_[depth_ - 2].lower;
+  interior.upper = ceiling_;
+  return interior_cells_are_apart(interior) ? static_cast<int>(WAVESCOPE_PAGES_OK) : corrupt(number);
 }
 
 int TableReader::next_leaf() {
@@ -160,9 +242,7 @@ int TableReader::next_leaf() {
       continue;
     }
     uint32_t child;
-    int64_t key;
-    if (!interior_cell(interior, interior.next_child, child, key)) return corrupt(leaf_.number);
-    ++interior.next_child;
+    if (!take_child(interior, child)) return corrupt(leaf_.number);
     const size_t depth = depth_;
     const int status = enter(child);
     if (status != WAVESCOPE_PAGES_OK || depth_ == depth) return status;
@@ -178,9 +258,27 @@ int TableReader::choose_child(Interior& interior, uint32_t number, int64_t after
     int64_t key;
     if (!interior_cell(interior, interior.next_child, child, key)) return corrupt(number);
     if (key > after) break;
+    if (key > interior.upper || (key <= interior.passed && interior.passed != INT64_MIN)) return corrupt(number);
+    interior.passed = key;
     ++interior.next_child;
   }
   return WAVESCOPE_PAGES_OK;
+}
+
+// The page of the next child, between whose bounds all its rowids must lie.
+bool TableReader::take_child(Interior& interior, uint32_t& child) {
+  interior.lower = interior.passed;
+  int64_t key;
+  if (!interior_cell(interior, interior.next_child, child, key)) return false;
+  if (interior.next_child == interior.cells) {
+    ceiling_ = interior.upper;
+  } else {
+    if (key > interior.upper || (key <= interior.lower && interior.lower != INT64_MIN)) return false;
+    ceiling_ = interior.passed = key;
+  }
+  floor_ = std::max(floor_, interior.lower);
+  ++interior.next_child;
+  return true;
 }
 
 int TableReader::skip_cells(int64_t after) {
@@ -193,7 +291,7 @@ int TableReader::skip_cells(int64_t after) {
   return WAVESCOPE_PAGES_OK;
 }
 
-bool TableReader::interior_cell(const Interior& interior, uint32_t index, uint32_t& child, int64_t& key) const {
+bool TableReader::interior_cell(const Interior& interior, uint32_t index, uint32_t& child, int64_t& key, size_t* end) const {
   const uint8_t* page = interior.page.data();
   if (index == interior.cells) {
     child = load_u32(page + 8);
@@ -204,7 +302,9 @@ bool TableReader::interior_cell(const Interior& interior, uint32_t index, uint32
   const size_t offset = load_u16(page + kInteriorHeaderBytes + 2 * static_cast<size_t>(index));
   if (offset < kInteriorHeaderBytes + 2 * static_cast<size_t>(interior.cells) || offset + 5 > usable) return false;
   uint64_t rowid;
-  if (read_varint(page + offset + 4, page + usable, rowid) == nullptr) return false;
+  const uint8_t* const after = read_varint(page + offset + 4, page + usable, rowid);
+  if (after == nullptr) return false;
+  if (end != nullptr) *end = static_cast<size_t>(after - page);
   child = load_u32(page + offset);
   key = static_cast<int64_t>(rowid);
   return true;
@@ -225,8 +325,12 @@ bool TableReader::parse_cell(uint32_t index, Cell& cell) const {
   cell.local = at;
   cell.local_bytes = split_.local(cell.payload_bytes);
   const uint64_t left = static_cast<uint64_t>(end - at);
-  if (cell.local_bytes == cell.payload_bytes) return cell.local_bytes <= left;
-  if (cell.local_bytes + 4 > left) return false;
+  const bool is_whole = cell.local_bytes == cell.payload_bytes;
+  const uint64_t taken = cell.local_bytes + (is_whole ? 0 : 4);
+  if (taken > left) return false;
+  cell.begin = offset;
+  cell.end = std::max<size_t>(offset + kSmallestCell, static_cast<size_t>(at - leaf_.page) + taken);
+  if (is_whole) return true;
   cell.overflow_page = load_u32(at + cell.local_bytes);
   return true;
 }
@@ -244,6 +348,7 @@ int TableReader::assemble(const Cell& cell) {
     assembled_.insert(assembled_.end(), content, content + part);
     number = load_u32(overflow_page_.data());
   }
+  if (number != 0) return corrupt(number);  // the chain goes on behind the record's end
   assembled_.resize(assembled_.size() + kReadSlack);
   return WAVESCOPE_PAGES_OK;
 }
@@ -273,7 +378,8 @@ TableReader::Decoded TableReader::decode(const uint8_t* record, uint64_t availab
     shapes_.remember(record, available, parsed_);
     shape = &parsed_;
   }
-  if (shape->end > payload) return Decoded::kCorrupt;
+  // Also where the end is greater than the payload: the difference is huge then.
+  if (payload - shape->end > shape->most_behind) return Decoded::kCorrupt;
   if (shape->end > available) return Decoded::kNeedsOverflow;
   const StoredValue* stored = shape->values.data();
   const size_t row = row_;
@@ -296,7 +402,7 @@ TableReader::Decoded TableReader::parse_header(const uint8_t* record, uint64_t a
   uint64_t header_bytes;
   const uint8_t* at = read_varint(record, record + available, header_bytes);
   if (at == nullptr) return available < payload ? Decoded::kNeedsOverflow : Decoded::kCorrupt;
-  if (header_bytes > payload) return Decoded::kCorrupt;
+  if (header_bytes > payload || header_bytes > kLargestRecordHeader) return Decoded::kCorrupt;
   if (header_bytes > available) return Decoded::kNeedsOverflow;
   const uint8_t* const header_end = record + header_bytes;
   parsed_.values.clear();
@@ -321,7 +427,10 @@ TableReader::Decoded TableReader::parse_header(const uint8_t* record, uint64_t a
     }
     value_at += bytes;
   }
+  if (at > header_end && header_bytes != 0) return Decoded::kCorrupt;
   parsed_.end = value_at;
+  // Behind the last value that the header speaks of there is nothing.
+  parsed_.most_behind = at == header_end ? 0 : kLargestPayload;
   return Decoded::kRow;
 }
 

@@ -18,6 +18,7 @@ class TableReader {
   int open(const char* path, uint32_t root_page, const WavescopeReadColumn* columns, int32_t column_count);
   int seek_after(int64_t rowid);
   int read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes, const WavescopeReadTarget* targets);
+  int verify();
 
   void describe(WavescopeReadOutcome& outcome) const;
   const std::vector<uint8_t>* text(int32_t column) const;
@@ -34,30 +35,45 @@ class TableReader {
     std::vector<uint8_t> page;
     uint32_t cells = 0;
     uint32_t next_child = 0;  // equal to `cells`: the right-most child
+    int64_t lower = 0;        // rowids of the current child are greater, unless this is the smallest there is
+    int64_t passed = 0;       // key of the current child: the lower bound of the next one
+    int64_t upper = 0;        // no rowid below this page is greater
   };
   struct Leaf {
     const uint8_t* page = nullptr;
     uint32_t number = 0;
     uint32_t cells = 0;
     uint32_t next_cell = 0;
+    size_t lowest = 0;  // where the lowest of the cells so far begins
+    bool is_apart = false;  // whether all cells are known not to overlap
   };
   struct Cell {
+    size_t begin = 0;  // within the page
+    size_t end = 0;
     const uint8_t* local = nullptr;  // the part of the record inside the leaf
     uint64_t local_bytes = 0;
     uint64_t payload_bytes = 0;
     uint32_t overflow_page = 0;
     int64_t rowid = 0;
   };
+  static constexpr size_t kNoDepth = SIZE_MAX;
   enum class Decoded { kRow, kNeedsOverflow, kUnexpected, kCorrupt };
 
   int enter(uint32_t number);
   int enter_interior(uint32_t number, const uint8_t* page);
   int enter_leaf(uint32_t number, const uint8_t* page);
   int next_leaf();
+  // For each row, and so in place: a call would cost as much as the check.
+  [[gnu::always_inline]] inline int next_cell(Cell& cell, bool& is_there);
+  bool take_child(Interior& interior, uint32_t& child);
+  [[gnu::always_inline]] inline bool is_apart(const Cell& cell);
+  bool leaf_cells_are_apart();
+  bool interior_cells_are_apart(const Interior& interior);
+  bool spans_are_apart();
   int choose_child(Interior& interior, uint32_t number, int64_t after);
   int skip_cells(int64_t after);
   bool parse_cell(uint32_t index, Cell& cell) const;
-  bool interior_cell(const Interior& interior, uint32_t index, uint32_t& child, int64_t& key) const;
+  bool interior_cell(const Interior& interior, uint32_t index, uint32_t& child, int64_t& key, size_t* end = nullptr) const;
   int assemble(const Cell& cell);
   int store_row(const Cell& cell);
   Decoded decode(const uint8_t* record, uint64_t available, uint64_t payload);
@@ -86,6 +102,10 @@ class TableReader {
   size_t row_ = 0;
   int64_t held_text_bytes_ = 0;
   int64_t last_rowid_ = INT64_MIN;
+  int64_t floor_ = INT64_MIN;         // the next rowid must be greater, by the rows before it and the pages above it
+  int64_t ceiling_ = INT64_MAX;       // no rowid of this leaf may be greater, by the pages above it
+  size_t leaf_depth_ = kNoDepth;      // all leaves of a tree are equally far from its root
+  std::vector<uint64_t> spans_;       // begin and end of each cell of a page
   bool before_first_ = true;          // no row was handed out yet: any rowid is greater
   bool at_end_ = false;
   uint32_t bad_page_ = 0;

@@ -28,14 +28,23 @@ def _replace_handler(before: Handler, after: Handler) -> None:
 def main() -> int:
     """Run the command line of this process; the exit code."""
     from wavescope.cli.main import main as run_command  # noqa: PLC0415  takes its time, see below
-    from wavescope.stopping import end_where_no_signal_is_seen, stop  # noqa: PLC0415
+    from wavescope.stopping import (  # noqa: PLC0415
+        Stopping,
+        end_at_once,
+        end_where_no_signal_is_seen,
+        stop,
+    )
 
     end_where_no_signal_is_seen()
     _replace_handler(_end_quietly, stop)
     try:
-        return run_command()
+        code = run_command()
     finally:
         _replace_handler(stop, _end_quietly)
+    if Stopping.signal_number == signal.SIGINT and code == 128 + signal.SIGINT:
+        # Python would end itself by the signal where Ctrl-C came while it made a class.
+        end_at_once(code)
+    return code
 
 
 # Before anything else is imported: a Ctrl-C meanwhile would show a traceback of Python's own.

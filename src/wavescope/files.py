@@ -29,6 +29,7 @@ from wavescope.placing import (
     require_no_writer,
 )
 from wavescope.stopping import removed_in_the_end
+from wavescope.unpacking import Unpacking
 
 GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW_BITS = 31
@@ -47,6 +48,7 @@ class ByteStream(Closing):
         self._inflater = None
         if self._file.read(2) == GZIP_MAGIC:
             self._inflater = isal_zlib.decompressobj(_GZIP_WINDOW_BITS)
+            self._unpacking = Unpacking(path, path.stat().st_size)
         self._file.seek(0)
 
     def read(self, size: int) -> bytes:
@@ -91,6 +93,7 @@ class ByteStream(Closing):
             ended = self._inflater.eof
             self._packed = self._inflater.unused_data if ended else self._inflater.unconsumed_tail
             if data:
+                self._unpacking.add(len(data))
                 return data
 
 

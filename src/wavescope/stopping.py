@@ -85,10 +85,11 @@ def _watch(reading: int) -> None:
             continue
         time.sleep(_PATIENCE_S)
         if told not in Stopping.seen and signal.getsignal(told) is stop:
-            _end(128 + told)
+            end_at_once(128 + told)
 
 
-def _end(code: int) -> None:
+def end_at_once(code: int) -> None:
+    """End the program without waiting for threads; temporary folders are removed."""
     for folder in tuple(Stopping.temporary):
         shutil.rmtree(folder, ignore_errors=True)
     os._exit(code)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.capture_folders import a_capture, step
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.captures import archive_tree, find_captures, load_capture
+from wavescope.formats.captures import find_captures, load_capture
 from wavescope.formats.captures.file_tree import safe_name
 
 
@@ -95,8 +95,8 @@ def test_too_large_and_damaged_archives_are_refused(
 ) -> None:
     archive = packed(a_folder(tmp_path).parent, tmp_path / "packed.zip", "zip")
     data = archive.read_bytes()
-    monkeypatch.setattr(archive_tree, "MOST_ARCHIVE_BYTES", 100)
-    with pytest.raises(UnreadableInputError, match="unpacked it has more"):
+    monkeypatch.setenv("WAVESCOPE_MAX_UNPACKED", "100")
+    with pytest.raises(UnreadableInputError, match="unpack to more than 100 B"):
         find_captures([archive])
     monkeypatch.undo()
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, NoReturn
 
+from wavescope.cli.inputs import PACKABLE
+from wavescope.cli.options import add_unpacking_flag
 from wavescope.errors import UsageError
 
 _HELP_WIDTH = 80
@@ -47,6 +49,8 @@ class Command:
             allow_abbrev=False,
         )
         self.add_arguments(parser)
+        if any(action.type in PACKABLE for action in parser._actions if action.type):
+            add_unpacking_flag(parser)
         return parser
 
 

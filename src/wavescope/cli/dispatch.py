@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import wavescope
-from wavescope.cli.command import Command
+from wavescope.cli.command import Command, CommandParser
 from wavescope.cli.commands import (
     SHOWN_ALONE,
     CommandEntry,
@@ -25,9 +25,11 @@ from wavescope.cli.inputs import (
     TRACE,
     GivenInput,
 )
+from wavescope.cli.options import add_unpacking_flag
 from wavescope.errors import UnreadableInputError, UsageError, WavescopeError
 from wavescope.model.paths import InputKind
 from wavescope.startup import import_numpy
+from wavescope.unpacking import unpacking_limited
 
 _READS = {
     TRACE.kind: {InputKind.TRACE},
@@ -61,9 +63,18 @@ def invocation(words: Sequence[str]) -> Invocation:
         if not _looks_like_a_path(name):
             raise
         import_numpy()
-        entry = SHOWN_ALONE[wavescope.kind_of(name)]
+        with unpacking_limited(_given_limit(arguments)):
+            entry = SHOWN_ALONE[wavescope.kind_of(name)]
         return Invocation(command_of(entry), entry.name, list(words))
     return Invocation(_command_for(entry, arguments), name, arguments)
+
+
+def _given_limit(arguments: Sequence[str]) -> int | None:
+    """What --max-unpacked says; to tell what an input is, it may have to be unpacked."""
+    parser = CommandParser(prog="wavescope", add_help=False, allow_abbrev=False)
+    add_unpacking_flag(parser)
+    limit: int | None = parser.parse_known_args(list(arguments))[0].max_unpacked
+    return limit
 
 
 def _looks_like_a_path(word: str) -> bool:
@@ -77,7 +88,8 @@ def _command_for(entry: CommandEntry, arguments: Sequence[str]) -> Command:
         return command
     others = {kind: command_of(form) for kind, form in entry.forms.items()}
     path = first_positional(arguments, [each.parser() for each in (command, *others.values())])
-    kind = _known_kind(path) if path is not None and os.path.lexists(path) else None
+    with unpacking_limited(_given_limit(arguments)):
+        kind = _known_kind(path) if path is not None and os.path.lexists(path) else None
     if path is None or kind is None:
         return command.with_more_help(_forms_text(entry))
     chosen = others.get(kind, command)

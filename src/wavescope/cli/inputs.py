@@ -44,6 +44,10 @@ RESULT_FILE = Input("saved result")
 DURATIONS_FILE = Input("file of durations")
 
 
+PACKABLE = frozenset((TRACE, RANK_TRACES, CAPTURE, COUNTER_FOLDER, COUNTER_FILE))
+"""Inputs that can be gzipped, or lie in archives."""
+
+
 @dataclass(frozen=True)
 class GivenInput:
     """An input that a command line names."""

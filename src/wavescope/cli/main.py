@@ -33,6 +33,7 @@ from wavescope.startup import (
 )
 from wavescope.stopping import Stopping
 from wavescope.temporary_space import is_full_disk
+from wavescope.unpacking import unpacking_limited
 from wavescope.version import __version__
 
 _SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"
@@ -94,7 +95,8 @@ def _dispatch(arguments: list[str], inputs: list[GivenInput]) -> int:
     inputs += given_inputs(parser, namespace)
     keep_freed_memory()
     import_numpy()
-    return call.command.run(namespace)
+    with unpacking_limited(getattr(namespace, "max_unpacked", None)):
+        return call.command.run(namespace)
 
 
 def _error_for(error: OSError, inputs: list[GivenInput]) -> WavescopeError:

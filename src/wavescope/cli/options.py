@@ -192,6 +192,17 @@ def selection_from(arguments: argparse.Namespace) -> wavescope.Selection:
     )
 
 
+def add_unpacking_flag(parser: argparse.ArgumentParser) -> None:
+    """--max-unpacked SIZE, which every command has that reads what can be packed."""
+    parser.add_argument(
+        "--max-unpacked",
+        metavar="SIZE",
+        type=size_bytes,
+        help="refuse a packed input that unpacks to more, for example 200G (default: "
+        "250 times its size, at least 1 GB and at most 64 GB)",
+    )
+
+
 def add_limit_flag(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """--limit SECONDS, for programs that run under another one's tool."""
     parser.add_argument(

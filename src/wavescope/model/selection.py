@@ -283,6 +283,12 @@ class SelectedSource(Closing):
     def notes(self) -> Notes:
         return self._source.notes
 
+    @property
+    def most_rows(self) -> int | None:
+        """See `rows_of_room`."""
+        most_rows: int | None = getattr(self._source, "most_rows", None)
+        return most_rows
+
     def row_count(self, table: Table) -> int:
         return len(self._slices) if table is SLICES else self._source.row_count(table)
 

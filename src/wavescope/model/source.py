@@ -85,6 +85,17 @@ def full_batch(table: Table, given: Mapping[str, Array], columns: Sequence[str] 
     return batch
 
 
+def rows_of_room(source: TraceSource, table: Table) -> int:
+    """How many rows of `table` there can be: as the largest id says, and as the file can hold.
+
+    An id is a claim of the file; what its bytes have room for (`most_rows`, of sources that read a
+    file of rows) is a fact.
+    """
+    most_rows: int | None = getattr(source, "most_rows", None)
+    claimed = source.row_count(table)
+    return claimed if most_rows is None else min(claimed, most_rows)
+
+
 Derivation = Callable[[Batch], Batch]
 """Columns made of others: of each row a value, told by that row alone."""
 
@@ -98,7 +109,7 @@ def read_columns(
     twice the memory, which costs more than reading the file.
     """
     kept = derive or _as_read
-    room = min(source.row_count(table), _ROWS_OF_ROOM)
+    room = min(rows_of_room(source, table), _ROWS_OF_ROOM)
     types = kept(full_batch(table, {}, columns))
     whole = {name: np.empty(room, values.dtype) for name, values in types.items()}
     beyond: list[Batch] = []

@@ -27,7 +27,7 @@ from wavescope.errors import MachineError
 from wavescope.native import interface as s
 from wavescope.package_files import library_path
 
-ABI = 3
+ABI = 4
 """WAVESCOPE_COLUMNS_ABI of native/interface/version.h, raised together with it."""
 
 _BYTES, _INT32S, _INT64S = s.ArrayOf(np.uint8), s.ArrayOf(np.int32), s.ArrayOf(np.int64)
@@ -88,6 +88,7 @@ _SQLITE_PAGES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         c_int,
         (_OBJECT, c_int64, c_int64, c_int64, POINTER(s.ReadTarget), POINTER(s.ReadOutcome)),
     ),
+    "table_reader_verify": (c_int, (_OBJECT, POINTER(s.ReadOutcome))),
     "table_reader_text": (c_int, (_OBJECT, c_int32, POINTER(c_void_p), POINTER(c_int64))),
     "table_reader_close": (None, (_OBJECT,)),
     "bulk_open": (c_int, (c_char_p, POINTER(_OBJECT), POINTER(c_int32))),

@@ -25,8 +25,8 @@ from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.captures.file_tree import MOST_FILES, FileTree, too_large
 from wavescope.temporary_space import told_when_full
+from wavescope.unpacking import Unpacking
 
-MOST_ARCHIVE_BYTES = 8 << 30
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, lzma.LZMAError)
 _ENCRYPTED = 1
 _BLOCK_BYTES = 1 << 20
@@ -145,12 +145,10 @@ def _seekable_tar(path: Path) -> IO[bytes]:
 
 def _inflated(packed: IO[bytes], path: Path) -> IO[bytes]:
     plain = tempfile.TemporaryFile()  # noqa: SIM115  kept for the tree's life
+    unpacking = Unpacking(path, path.stat().st_size)
     with on_error(plain.close):
-        size = 0
         while block := packed.read(_BLOCK_BYTES):
-            size += len(block)
-            if size > MOST_ARCHIVE_BYTES:
-                raise _too_much(path)
+            unpacking.add(len(block))
             with told_when_full(tempfile.gettempdir()):
                 plain.write(block)
         with told_when_full(tempfile.gettempdir()):
@@ -176,17 +174,8 @@ def _accepted(path: Path, members: list[tuple[str, int]]) -> dict[str, int]:
         sizes[plain] = size
     if len(sizes) > MOST_FILES:
         raise UnreadableInputError(path, f"it has more than {MOST_FILES:,} members")
-    if sum(sizes.values()) > MOST_ARCHIVE_BYTES:
-        raise _too_much(path)
+    Unpacking(path, path.stat().st_size).add(sum(sizes.values()))
     return sizes
-
-
-def _too_much(path: Path) -> UnreadableInputError:
-    return UnreadableInputError(
-        path,
-        f"unpacked it has more than {MOST_ARCHIVE_BYTES >> 30} GiB",
-        hint="unpack the part you need, and give that folder",
-    )
 
 
 def _bounded(file: IO[bytes], shown: str, most_bytes: int) -> bytes:

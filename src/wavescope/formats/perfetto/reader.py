@@ -44,6 +44,7 @@ from wavescope.formats.protobuf_wire import (
 )
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.source import TraceSource
+from wavescope.unpacking import Unpacking
 
 FORMAT = "Perfetto"
 _BLOCK_BYTES = 4 << 20
@@ -71,6 +72,7 @@ class PerfettoReader:
         self._native: NativeEvents | None = NativeEvents()
         self._short_runs = 0
         self._recognised = 0
+        self._unpacking = Unpacking(path, path.stat().st_size)
 
     def read(self) -> TraceSource:
         """The trace of the file."""
@@ -166,6 +168,7 @@ class PerfettoReader:
             self._event(parts, sequence, sequence_id)
         if Packet.COMPRESSED_PACKETS in parts.messages and depth == 0:
             inflated = _inflated(parts.messages[Packet.COMPRESSED_PACKETS])
+            self._unpacking.add(len(inflated))
             try:
                 self._consume(inflated, depth=1)
             except _NoPacketError:

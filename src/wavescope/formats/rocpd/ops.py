@@ -192,7 +192,8 @@ def _summed(found: Given) -> Given:
 
 def read_links(part: Part, reading: Reading) -> Iterator[Given]:
     """Pairs of call and op; calls too many to be held at once are taken in several passes."""
-    passes = part.source.largest_id(part.table(REGIONS)) // _CALLS_PER_PASS + 1
+    call_count = min(part.source.largest_id(part.table(REGIONS)), part.source.most_rows)
+    passes = call_count // _CALLS_PER_PASS + 1
     for number in range(passes):
         call_of = _call_of_correlation(part, number, passes)
         if not len(call_of):

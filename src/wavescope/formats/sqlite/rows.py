@@ -131,6 +131,11 @@ class ForeignSqliteSource(Closing):
     def connection(self) -> sqlite3.Connection:
         return self.database.connection
 
+    @property
+    def most_rows(self) -> int:
+        """More rows than this have no room in the file."""
+        return self.database.most_rows
+
     def layout(self, table: str) -> TableLayout:
         """What the schema says of a file's table."""
         if table not in self._layouts:

@@ -1,8 +1,10 @@
 """Columns of a SQLite table as arrays, block by block in rowid order.
 
 Closed files are read page by page in native code, some twenty times faster than by fetching rows.
-Where that is not possible (a write-ahead log, an open transaction, a damaged
-page, a value of an unexpected type) SQLite itself reads the block, so the result is the same.
+Where that is not possible (a write-ahead log, an open transaction, a value of an unexpected type)
+SQLite itself reads the block, so the result is the same. A damaged table is refused either way:
+SQLite trusts the order of rows and the places of their cells, and would give other rows depending
+on how it is asked, so a table is verified page by page before SQLite reads it.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy.typing as npt
 
 from wavescope.closing import Closing
 from wavescope.formats.sqlite.sqlite_column_query import INT64_MAX, INT64_MIN, ColumnQuery
+from wavescope.formats.sqlite.sqlite_open import SMALLEST_ROW_BYTES
 from wavescope.formats.sqlite.sqlite_pages import (
     IS_ROWID,
     ColumnValues,
@@ -48,7 +51,6 @@ __all__ = [
 ]
 
 TEXT_LIMIT_BYTES = 64 * 2**20
-_SMALLEST_ROW_BYTES = 6  # cell pointer and the shortest cell there is
 _PAGES_KINDS = {
     ColumnKind.INTEGER: PagesKind.INTEGER,
     ColumnKind.REAL: PagesKind.REAL,
@@ -92,6 +94,7 @@ class ColumnCursor(Closing):
         layout: TableLayout,
         requests: Sequence[ColumnRequest],
         pages: PagesFile | None,
+        verified: PagesFile | None = None,
     ) -> None:
         self._requests = tuple(requests)
         present = [r for r in requests if layout.is_rowid(r.name) or layout.column(r.name)]
@@ -99,7 +102,10 @@ class ColumnCursor(Closing):
         self._present = present or [ColumnRequest("rowid", ColumnKind.INTEGER)]
         self._query = ColumnQuery(connection, layout, self._present)
         self._last_rowid: int | None = None
+        self._is_next_odd = False
         self._pages = pages
+        self._unverified = verified if pages is None else pages
+        self._layout = layout
         if pages is not None and not pages.open(layout, self._present):
             self._pages = None
 
@@ -134,7 +140,7 @@ class ColumnCursor(Closing):
         """Makes the first row whose rowid is at least that the next one."""
         if first_rowid <= INT64_MIN:
             return
-        self._last_rowid = first_rowid - 1
+        self._last_rowid, self._is_next_odd = first_rowid - 1, False
         if self._pages is not None and not self._pages.seek_after(self._last_rowid):
             self.close()
 
@@ -149,21 +155,32 @@ class ColumnCursor(Closing):
     ) -> tuple[list[ColumnValues], int]:
         if self._pages is not None and self._pages.has_changed():
             self.close()
-        if self._pages is not None:
+        if self._pages is not None and not self._is_next_odd:
             outcome = self._pages.read(max_rows, bound, text_limit_bytes)
+            # A row is looked at once: its overflow pages may not come up again.
+            self._is_next_odd = outcome.status is PagesStatus.UNEXPECTED_VALUE
             if outcome.rows or outcome.status is PagesStatus.OK:
                 if outcome.rows:
                     self._last_rowid = outcome.last_rowid
                 return outcome.columns, outcome.rows
+            if outcome.status is PagesStatus.CORRUPT:
+                raise damaged_page(outcome.bad_page)
             if outcome.status is not PagesStatus.UNEXPECTED_VALUE:
                 self.close()
+        self._verify()
         last, columns = self._query.read(max_rows, self._last_rowid, bound, text_limit_bytes)
         if last is None:
             return columns, 0
-        self._last_rowid = last
+        self._last_rowid, self._is_next_odd = last, False
         if self._pages is not None and not self._pages.seek_after(last):
             self.close()
         return columns, len(columns[0])
+
+    def _verify(self) -> None:
+        """Before SQLite reads the first row by itself, look whether the table is whole."""
+        unverified, self._unverified = self._unverified, None
+        if unverified is not None and not unverified.has_changed():
+            unverified.verify(self._layout, self._present)
 
     def _block(self, parts: list[list[ColumnValues]], rows: int) -> ColumnBlock:
         """The parts as one block, absent columns filled in, in the order of the requests."""
@@ -200,6 +217,18 @@ class PagesFile:
         self.close()
         return False
 
+    def verify(self, layout: TableLayout, requests: Sequence[ColumnRequest]) -> None:
+        """Refuse a table that is damaged, as far as its pages can be read here."""
+        columns = [_read_column(layout, request) for request in requests]
+        try:
+            reader = TableReader(self._path, layout.root_page, columns)
+        except PagesError:
+            return  # not a file of a kind that is read here: SQLite is the only one to read it
+        status, bad_page = reader.verify()
+        reader.close()
+        if status is PagesStatus.CORRUPT:
+            raise damaged_page(bad_page)
+
     def has_changed(self) -> bool:
         """Whether the file is no longer the one that was opened."""
         return _identity(self._path) != self._identity
@@ -208,7 +237,7 @@ class PagesFile:
         """The next rows, with the reason if they are fewer than could be."""
         assert self._reader is not None
         # No more rows than the file can hold: a caller may ask for all at once.
-        fitting_rows = self._identity[1] // _SMALLEST_ROW_BYTES + 1
+        fitting_rows = self._identity[1] // SMALLEST_ROW_BYTES + 1
         return self._reader.read(min(max_rows, fitting_rows), bound, text_limit_bytes)
 
     def seek_after(self, rowid: int) -> bool:
@@ -240,8 +269,8 @@ def open_cursor(
     if len(set(names)) != len(names):
         raise ValueError(f"a column is requested twice: {', '.join(names)}")
     layout = table_layout(connection, table)
-    usable = native is not False and _can_read_pages(connection, path, layout)
-    cursor = ColumnCursor(connection, layout, requests, PagesFile(path) if usable else None)
+    file = PagesFile(path) if _can_read_pages(connection, path, layout) else None
+    cursor = ColumnCursor(connection, layout, requests, file if native is not False else None, file)
     if native and not cursor.is_native:
         cursor.close()
         raise ValueError(f"the pages of {table} in {path} cannot be read directly")
@@ -252,11 +281,16 @@ def _can_read_pages(connection: sqlite3.Connection, path: Path, layout: TableLay
     """Whether the file alone, without SQLite's help, holds every row as it is now."""
     real = os.path.realpath(path)
     return (
-        not layout.has_generated_columns
+        not (layout.has_generated_columns or layout.has_no_rowid)
         and not connection.in_transaction
         and Path(real).is_file()
         and not any(_is_filled(Path(real + suffix)) for suffix in ("-wal", "-journal"))
     )
+
+
+def damaged_page(number: int) -> sqlite3.DatabaseError:
+    """The error for a page that breaks the file format."""
+    return sqlite3.DatabaseError(f"page {number} breaks the file format")
 
 
 def _is_filled(path: Path) -> bool:

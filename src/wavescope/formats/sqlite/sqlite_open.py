@@ -9,25 +9,28 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gzip
 import os
 import shutil
 import sqlite3
 import tempfile
 import weakref
-import zlib
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
+from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
+from wavescope.files import ByteStream
 from wavescope.formats.sqlite.guarded import guarded_connection, is_overrun, raise_if_stopped
 from wavescope.stopping import Stopping, remove_temporary
 from wavescope.temporary_space import is_full_disk, no_space_in, told_when_full
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
+SMALLEST_ROW_BYTES = 6
+"""The pointer to a cell, and the shortest cell there is."""
 _HEADER_BYTES = 100
+_BLOCK_BYTES = 1 << 20
 _DISK_ERRORS = (
     ("disk is full", errno.ENOSPC),
     ("disk I/O error", errno.EIO),
@@ -63,12 +66,13 @@ class ReadOnlyDatabase:
             self._unpack()
         if not self.recovered_log:
             _require_whole(path, self.file)
+        self._size_bytes = self.file.stat().st_size
+        if self.recovered_log:
+            self._size_bytes += _log_path(self.file).stat().st_size
         mode = "mode=ro" if self.recovered_log else "mode=ro&immutable=1"
         uri = f"file:{quote(os.fsencode(self.file.absolute()))}?{mode}"
         try:
-            self.connection = guarded_connection(
-                uri, self.file.stat().st_size, reads_views=reads_views
-            )
+            self.connection = guarded_connection(uri, self._size_bytes, reads_views=reads_views)
         except sqlite3.Error as error:
             raise UnreadableInputError(path, str(error)) from error
         self.connection.text_factory = decoded
@@ -81,6 +85,11 @@ class ReadOnlyDatabase:
         """Whether there is a table `name`; refuses a file that has something else in its place."""
         self.require_tables(name, name)
         return name in self._kinds
+
+    @property
+    def most_rows(self) -> int:
+        """More rows than this have no room in the file."""
+        return self._size_bytes // SMALLEST_ROW_BYTES + 1
 
     def require_tables(self, beginning: str, ending: str = "") -> None:
         """Refuse a file in which a name that begins and ends so is not that of a plain table."""
@@ -119,22 +128,20 @@ class ReadOnlyDatabase:
 
     def _copy_with_log(self) -> None:
         self.file = self._private_file()
-        with told_when_full(self.file.parent):
+        with on_error(self.close), told_when_full(self.file.parent):
             shutil.copyfile(self.path, self.file)
             shutil.copyfile(_log_path(self.path), _log_path(self.file))
 
     def _unpack(self) -> None:
         self.file = self._private_file()
-        try:
-            with (
-                told_when_full(self.file.parent),
-                gzip.open(self.path) as packed,
-                self.file.open("wb") as unpacked,
-            ):
-                shutil.copyfileobj(packed, unpacked, 1 << 20)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.close()
-            raise UnreadableInputError(self.path, f"its gzip data is damaged ({error})") from error
+        with on_error(self.close), ByteStream(self.path) as packed:
+            with told_when_full(self.file.parent), self.file.open("wb") as unpacked:
+                while block := packed.read(_BLOCK_BYTES):
+                    unpacked.write(block)
+            if packed.was_cut:
+                raise UnreadableInputError(
+                    self.path, "its gzip data is damaged (it ends too early)"
+                )
 
 
 def has_write_ahead_log(path: Path) -> bool:

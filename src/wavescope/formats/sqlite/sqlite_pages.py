@@ -68,6 +68,7 @@ class PagesRead(NamedTuple):
     rows: int
     last_rowid: int
     at_end: bool
+    bad_page: int
     columns: list[ColumnValues]
 
 
@@ -90,6 +91,12 @@ class TableReader:
         return PagesStatus(
             self._library.wavescope_table_reader_seek_after(self._handle, rowid, ReadOutcome())
         )
+
+    def verify(self) -> tuple[PagesStatus, int]:
+        """What reading the whole table would end with, and the damaged page if there is one."""
+        outcome = ReadOutcome()
+        status = PagesStatus(self._library.wavescope_table_reader_verify(self._handle, outcome))
+        return status, int(outcome.bad_page)
 
     def read(self, max_rows: int, last_rowid: int, text_limit_bytes: int) -> PagesRead:
         """At most `max_rows` rows up to `last_rowid`, fewer when the text limit is reached."""
@@ -118,7 +125,12 @@ class TableReader:
             else:
                 columns.append(_trimmed(arrays[index], rows))
         return PagesRead(
-            PagesStatus(status), rows, int(outcome.last_rowid), bool(outcome.at_end), columns
+            PagesStatus(status),
+            rows,
+            int(outcome.last_rowid),
+            bool(outcome.at_end),
+            int(outcome.bad_page),
+            columns,
         )
 
     def close(self) -> None:

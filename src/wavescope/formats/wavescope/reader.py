@@ -52,6 +52,7 @@ _KINDS = {
     ColumnType.STRING: ColumnKind.INTEGER,
     ColumnType.TEXT: ColumnKind.INTEGER,
 }
+_LARGEST_PROCESS = 1 << 24
 _OWN_NAMES = ("rocpd_", "wavescope_")
 _GPU = "gpuId"
 _MARKER_GPU = -1
@@ -81,6 +82,11 @@ class SqliteSource(Closing):
     @property
     def connection(self) -> sqlite3.Connection:
         return self.database.connection
+
+    @property
+    def most_rows(self) -> int:
+        """More rows than this have no room in the file."""
+        return self.database.most_rows
 
     @cached_property
     def _string_ids(self) -> StringIds:
@@ -217,6 +223,8 @@ class SqliteSource(Closing):
                 return
             if "id" in table.column_names and ids[0] < _first_id(table):
                 raise self._damaged(f"{table.name} with the id {ids[0]}")
+            if table is PROCESSES and ids[-1] > _LARGEST_PROCESS:  # analyses count them from 0
+                raise self._damaged(f"{table.name} with the id {ids[-1]}")
             kept = _on_gpus(block) if table is OPS else None
             raw: dict[str, Array | list[str]] = {
                 f"{primary}.{name}": _values(values) for name, values in block.items()

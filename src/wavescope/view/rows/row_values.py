@@ -14,7 +14,7 @@ from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import DistinctRows, blocks
 from wavescope.formats.timeline import Span, StepSeries
 from wavescope.model.columns import CALLS, LINKS, MONITORS, OPS, Table
-from wavescope.model.source import BATCH_ROWS, TraceSource, read_columns
+from wavescope.model.source import BATCH_ROWS, TraceSource, read_columns, rows_of_room
 from wavescope.view.rows.row import Series
 
 MOST_MONITORS = 256
@@ -142,7 +142,7 @@ class _Gathered:
     """Some columns of a table, put together from batches."""
 
     def __init__(self, source: TraceSource, table: Table, **types: type) -> None:
-        room = source.row_count(table)
+        room = rows_of_room(source, table)
         self._columns: dict[str, Array] = {
             name: np.empty(room, kind) for name, kind in types.items()
         }
