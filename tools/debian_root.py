@@ -150,7 +150,7 @@ def _main(arguments: Sequence[str]) -> int:
         root = debian_root(arguments[0], os.environ, lambda text: print(text, file=sys.stderr))
     except WavescopeError as error:
         print(f"error: {error}\nhint: {error.hint}", file=sys.stderr)
-        return 4
+        return error.exit_code
     if command := arguments[2:]:
         return subprocess.run(root.command(Path.cwd(), command), check=False).returncode
     python, versions = root.version("python3"), root.packages.versions

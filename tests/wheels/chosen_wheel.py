@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-_DIST = Path(__file__).resolve().parent.parent / "dist"
+_DIST = Path(__file__).resolve().parents[2] / "dist"
 _NAMED = os.environ.get("WAVESCOPE_TEST_WHEEL", "")
 _PLATFORMS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_17", "manylinux2014")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.built_wheels import wheel, wheel_version
+from tests.wheels.chosen_wheel import wheel, wheel_version
 from wavescope.api.machine import generate_demo
 from wavescope.cli.main import main
 

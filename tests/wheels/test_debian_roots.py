@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from tests.built_wheels import fetch_dependencies, wheel_version
 from tests.program_builds import built_to_run_in
 from tests.recorded import PATIENCE_S, PROGRAMS
 from tests.runtimes import CACHE
 from tests.traced import Op, assert_same_ops, executed, traced_kernels
+from tests.wheels.chosen_wheel import fetch_dependencies, wheel_version
 from tools.debian_root import DebianRoot, debian_root, why_not_entered
 from wavescope.api.machine import generate_demo
 from wavescope.cli.main import main
@@ -108,6 +108,17 @@ def test_it_is_installed_without_a_compiler(installed: Installed) -> None:
     assert sorted(path.name for path in (installed.work / "venv/bin").glob("wave*")) == [
         "wavescope"
     ]
+
+
+def test_programs_there_can_change_nothing_and_have_no_network(installed: Installed) -> None:
+    before = sorted(path.name for path in installed.root.folder.iterdir())
+
+    refused = installed.run("sh", "-c", "echo x >/x", code=2)
+
+    assert "Read-only file system" in refused.stderr
+    assert sorted(path.name for path in installed.root.folder.iterdir()) == before
+    devices = installed.run("cat", "/proc/self/net/dev").stdout.splitlines()[2:]
+    assert [line.split(":")[0].strip() for line in devices] == ["lo"]
 
 
 def test_doctor_finds_what_the_suite_has(installed: Installed) -> None:
