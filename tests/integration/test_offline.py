@@ -15,9 +15,7 @@ import pytest
 from tests.builders import a_trace
 from tests.recorded import PATIENCE_S, PROGRAMS
 from tests.sample_files import write_as
-from tests.softgpu_programs import require_softgpu
-from wavescope.collect.machine import Machine
-from wavescope.collect.softgpu import softgpu_trouble
+from tests.softgpu_programs import require_hip
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 WAVESCOPE = (sys.executable, "-m", "wavescope")
@@ -100,7 +98,7 @@ socket.socket(type=socket.SOCK_DGRAM).sendto(b"?", ("127.0.0.53", 53))
 
 
 def test_recording_and_analysing_reach_for_no_network(offline: Offline) -> None:
-    require_softgpu()
+    require_hip()
     program = (sys.executable, str(EXAMPLES / "llm_inference.py"), "1", "1", "1")
     recording = ("trace", "--softgpu=gfx90a", "-m", "hip", "-o", "trace.db", *program)
 
@@ -119,9 +117,9 @@ def test_recording_and_analysing_reach_for_no_network(offline: Offline) -> None:
 
 
 def test_the_demo_reaches_for_no_network(offline: Offline) -> None:
-    program = () if softgpu_trouble(Machine()) else ("--program", "python")
+    require_hip()
 
-    out, counts = offline.run(*WAVESCOPE, "demo", *program)
+    out, counts = offline.run(*WAVESCOPE, "demo", "--program", "python")
 
     assert out.startswith("Summary\n")
     assert counts == NOTHING
