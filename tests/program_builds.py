@@ -21,6 +21,8 @@ from wavescope.collect.runtimes import Runtime
 
 APT = "apt-get install --no-install-recommends libhsa-runtime-dev libamdhip64-dev hipcc"
 _HIP = ("hipcc", "-O1", "-w")
+_NEWER_C_LIBRARY = "-Wl,--allow-shlib-undefined"
+"""The libraries may need a newer C library than this machine has."""
 _C = ("gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread")
 
 
@@ -34,9 +36,7 @@ def built_for(runtime: Runtime | None, source: Path, program: Path, *flags: str)
 
     Of several workers that need it at once one builds it, and the others wait.
     """
-    compiler = _HIP if source.suffix == ".hip" else _C
-    if shutil.which(compiler[0]) is None or not Path("/usr/include/hsa/hsa.h").exists():
-        pytest.skip(f"{source.name} cannot be compiled: {APT}")
+    compiler = _compiler(source)
     with program.with_name(f"{program.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not program.exists():
@@ -44,6 +44,23 @@ def built_for(runtime: Runtime | None, source: Path, program: Path, *flags: str)
             _build(runtime, source, draft, (*compiler, *flags))
             draft.rename(program)
     return program
+
+
+def built_to_run_in(root: Runtime, source: Path, program: Path, *flags: str) -> Path:
+    """`program`, built to be run inside a root: by the dynamic linker and the libraries there."""
+    options = [flag for flag in (*_compiler(source), *flags) if not flag.startswith("-l")]
+    library = _library(root, source.suffix == ".hip")
+    _run(*options, "-c", "-o", f"{program}.o", str(source))
+    _run("g++", "-o", str(program), f"{program}.o", _NEWER_C_LIBRARY, str(library), "-pthread")
+    return program
+
+
+def _compiler(source: Path) -> tuple[str, ...]:
+    """The compiler of a source with its usual options; a skip where it is not here."""
+    compiler = _HIP if source.suffix == ".hip" else _C
+    if shutil.which(compiler[0]) is None or not Path("/usr/include/hsa/hsa.h").exists():
+        pytest.skip(f"{source.name} cannot be compiled: {APT}")
+    return compiler
 
 
 def _build(runtime: Runtime | None, source: Path, program: Path, compile_: tuple[str, ...]) -> None:
@@ -59,18 +76,23 @@ def _build(runtime: Runtime | None, source: Path, program: Path, compile_: tuple
 
 def linked_to(runtime: Runtime, is_hip: bool) -> list[str]:
     """What the linker is told so that a program has the libraries of a runtime and no others."""
-    wanted = "libamdhip64.so.[0-9]" if is_hip else "libhsa-runtime64.so.1"
-    (library,) = (path for folder in runtime.library_folders for path in folder.glob(wanted))
     folders = [f"-Wl,-rpath,{folder}" for folder in runtime.library_folders]
     return [
         f"-Wl,--dynamic-linker={runtime.loader}",
         "-Wl,--disable-new-dtags",  # a path that holds for the libraries of libraries, too
         *folders,
-        "-Wl,--allow-shlib-undefined",  # they need a newer C library than this machine has
-        str(library),
+        _NEWER_C_LIBRARY,
+        str(_library(runtime, is_hip)),
         *(_found_only_by_others(runtime.loader.parent) if is_hip else ()),
         "-pthread",
     ]
+
+
+def _library(runtime: Runtime, is_hip: bool) -> Path:
+    wanted = "libamdhip64.so.[0-9]" if is_hip else "libhsa-runtime64.so.1"
+    folders = {folder.resolve() for folder in runtime.library_folders}
+    (library,) = (path for folder in folders for path in folder.glob(wanted))
+    return library
 
 
 @cache

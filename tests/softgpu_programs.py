@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.program_builds import built_program
+from tests.runtimes import TESTED
 from wavescope.collect.machine import Machine
+from wavescope.collect.runtimes import MACHINE
 from wavescope.collect.softgpu import softgpu_environment, softgpu_trouble
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
@@ -23,6 +25,14 @@ def require_softgpu() -> None:
     """Skip with the reason when programs cannot run on the software GPU here."""
     if trouble := softgpu_trouble(Machine()):
         pytest.skip(f"{trouble} ({trouble.hint})")
+
+
+def require_hip() -> None:
+    """Skip where there is no HIP that a program which was not compiled here could load."""
+    require_softgpu()
+    names = [f"libamdhip64.so.{version}" for version in (7, 6, 5)]
+    if TESTED == MACHINE and not Machine().library(*names):
+        pytest.skip("there is no HIP runtime: apt-get install libamdhip64-5")
 
 
 def softgpu_variables(**settings: str) -> dict[str, str]:

@@ -30,7 +30,7 @@ from wavescope.model.progress import Tell, tell_nobody
 WORK = "/work"
 """Where programs in a root find the folder that they share with the machine."""
 _BASE = ("base-files", "bash", "coreutils", "dash", "libc-bin", "python3", "python3-venv")
-_VARIABLES = {"PATH": "/usr/sbin:/usr/bin", "HOME": WORK, "LC_ALL": "C.UTF-8"}
+_VARIABLES = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": WORK, "LC_ALL": "C.UTF-8"}
 # Mounts are seen by the program alone and end with it. The root itself cannot be written to.
 _ENTER = """
 set -e
@@ -150,7 +150,7 @@ def _main(arguments: Sequence[str]) -> int:
         root = debian_root(arguments[0], os.environ, lambda text: print(text, file=sys.stderr))
     except WavescopeError as error:
         print(f"error: {error}\nhint: {error.hint}", file=sys.stderr)
-        return 4
+        return error.exit_code
     if command := arguments[2:]:
         return subprocess.run(root.command(Path.cwd(), command), check=False).returncode
     python, versions = root.version("python3"), root.packages.versions

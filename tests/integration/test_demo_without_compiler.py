@@ -15,7 +15,7 @@ import pytest
 
 from tests.recorded import PATIENCE_S, collector
 from tests.runtimes import CACHE, TESTED
-from tests.softgpu_programs import require_softgpu
+from tests.softgpu_programs import require_hip
 from tests.traced import assert_same_ops, executed, traced_kernels
 from wavescope.formats import open_trace
 from wavescope.names.demangle import demangle
@@ -33,7 +33,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.mark.recording
 def test_it_is_traced_as_it_ran(tmp_path: Path, program: ModuleType) -> None:
-    require_softgpu()
+    require_hip()
     collector()
     specification = f"gfx90a,gpus={GPUS},runtime={TESTED},truth={tmp_path}/truth.csv"
     sizes = (str(LAYERS), str(TOKENS), str(REQUESTS))
