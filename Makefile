@@ -15,7 +15,7 @@ export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(WORKERS)
 ALL_TESTS := not gpu and not torch and not runtimes
 USUAL_TESTS := $(ALL_TESTS) and not slow
 
-.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture site lock test-quick clean setup
+.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads fuzz bench docs picture site lock test-quick clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -78,7 +78,7 @@ $(CUPTI_HEADERS)/.fetched: tools/fetch_cupti_headers requirements/cupti-12.txt r
 	touch $@
 
 native-test: setup $(CUPTI_HEADERS)/.fetched ## the native tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	cmake -S native -B build/native-test -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE=ON "-DWAVESCOPE_CUPTI_INCLUDES=$(CUPTI_HEADERS)/12;$(CUPTI_HEADERS)/13" >/dev/null
+	cmake -S native -B build/native-test -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE=ON -DWAVESCOPE_FUZZ=ON "-DWAVESCOPE_CUPTI_INCLUDES=$(CUPTI_HEADERS)/12;$(CUPTI_HEADERS)/13" >/dev/null
 	cmake --build build/native-test
 	ctest --test-dir build/native-test --output-on-failure --timeout 180 --parallel $(WORKERS)
 
@@ -87,6 +87,13 @@ native-test-threads: setup ## the collector's parts under ThreadSanitizer
 	cmake -S native -B build/native-test-threads -G Ninja -DWAVESCOPE_NATIVE_TESTS=ON -DWAVESCOPE_WARNINGS_AS_ERRORS=ON -DWAVESCOPE_SANITIZE_THREADS=ON >/dev/null
 	cmake --build build/native-test-threads --target thread_tests
 	ctest --test-dir build/native-test-threads --output-on-failure --timeout 180 --parallel $(WORKERS) -L threads
+
+# SECONDS is bash's own name for a counter: a value comes from the command line or not at all.
+FUZZ_SECONDS = $(if $(filter command line,$(origin SECONDS)),$(SECONDS),180)
+FUZZ_OPTIONS = $(if $(SEED),--seed $(SEED))
+fuzz: setup ## damaged inputs for every reader: SECONDS=600, READER="rocprofv3 CSV" or READER=native, SEED=1
+	$(if $(filter native,$(READER)),,$(BIN)/python -m fuzz --seconds $(FUZZ_SECONDS) $(if $(READER),--reader "$(READER)") $(FUZZ_OPTIONS))
+	$(if $(filter-out native,$(READER)),,$(BIN)/python -m fuzz.native_run --seconds $(FUZZ_SECONDS) $(FUZZ_OPTIONS))
 
 bench: setup ## throughput benchmarks: CPU seconds, memory, ratios
 	$(BIN)/python benchmarks/throughput/run.py

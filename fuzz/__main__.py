@@ -14,7 +14,7 @@ from fuzz.campaign import Campaign, CampaignOptions, table_of
 from fuzz.readers import BY_NAME
 
 _ROOT = Path(__file__).parent.parent
-_MEMORY = Path("/dev/shm")  # noqa: S108  a folder of a random name is made in it
+_MEMORY = Path("/dev/shm")
 _SHARED = _ROOT.parent / "shared" / "data"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fuzz.cases import Case, case_of, make_samples
@@ -31,7 +31,7 @@ class CampaignOptions:
     failures: Path
     first: int = 0
     shared_data: Path | None = None
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Campaign:
         self._options = options
         self._say = say
         self._samples = make_samples(folder / "samples", options.shared_data)
-        capture = write_input(self._samples["captures"][0], folder / "capture")
+        capture = write_input(self._samples["captures"].own[0], folder / "capture")
         places = Places(folder / "running", capture)
         self._worker = Worker(places, self._case, options.limits)
         self._next_telling = time.monotonic() + _TELLING_SECONDS
@@ -101,14 +101,19 @@ class Campaign:
         count.seconds += time.monotonic() - start
 
     def _confirm(self, reader: str, number: int) -> bool:
-        """Keep a case that failed; whether it fails in a child of its own, too, is told with it."""
+        """Whether a case fails in a child of its own, too, as a command would; it is kept then."""
         case = self._case(reader, number)
         outcome = self._worker.run_once(case)
         failure = failure_of(outcome, most_bytes=self._options.limits.most_bytes)
+        if not failure:
+            self._say(
+                f"{reader} case {number} failed only after others, in a child that had run them"
+            )
+            return False
         if not outcome.signal:
             debugged = self._worker.run_once(case, is_debugged=True)
             outcome = replace(outcome, errors=f"{outcome.errors}\n{debugged.errors}")
-        told = self.failures.add(case, failure or "only after other cases", outcome)
+        told = self.failures.add(case, failure, outcome)
         if told:
             self._say(told)
         return True

@@ -13,9 +13,23 @@ from fuzz.readers import BY_NAME, Reader
 from fuzz.samples import SAMPLE_MAKERS
 from fuzz.shared_samples import shared_samples
 
-_FIRST_SAMPLES = (2, 2, 100)
-"""Own samples come first: they are small, and so read more often than real ones."""
-Samples = Mapping[str, Sequence[Input]]
+_SHARE_OF_REAL_SAMPLES = 0.3
+
+
+@dataclass(frozen=True)
+class ReaderSamples:
+    """The samples of one reader: our own, which are small, and real ones where there are any."""
+
+    own: Sequence[Input]
+    real: Sequence[Input] = ()
+
+    def choice(self, random: Random) -> Input:
+        """One of them."""
+        is_real = random.random() < _SHARE_OF_REAL_SAMPLES and self.real
+        return random.choice(self.real if is_real else self.own)
+
+
+Samples = Mapping[str, ReaderSamples]
 
 
 @dataclass(frozen=True)
@@ -38,7 +52,7 @@ def make_samples(folder: Path, shared_data: Path | None = None) -> Samples:
             place = folder / f"{name}-{number}".replace(" ", "_")
             place.mkdir(parents=True)
             own.append(read_input(make(place)))
-        samples[name] = [*own, *more.get(name, [])]
+        samples[name] = ReaderSamples(own, more.get(name, []))
     return samples
 
 
@@ -46,7 +60,7 @@ def case_of(samples: Samples, seed: int, reader: str, number: int) -> Case:
     """The case of that number; the same for the same seed and samples."""
     random = Random(f"{seed} {reader} {number}")
     chosen = BY_NAME[reader]
-    sample = random.choice(samples[reader][: random.choice(_FIRST_SAMPLES)])
+    sample = samples[reader].choice(random)
     command = random.choice(chosen.commands)
     return Case(reader, number, _changed(random, chosen, sample), command)
 

@@ -7,7 +7,6 @@ is raised is a failure.
 from __future__ import annotations
 
 import json
-import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +15,7 @@ from typing import Any
 
 from wavescope.analyze.ranks.digest import DigestOptions
 from wavescope.api.rank_digests import digest_task, digests_of_file, read_digests
+from wavescope.cli.terminal import say_error
 from wavescope.errors import EXIT_BUG, EXIT_OK, WavescopeError
 from wavescope.formats import open_trace
 from wavescope.formats.captures import find_captures, load_capture
@@ -34,7 +34,7 @@ def run_direct(name: str, path: Path) -> int:
     try:
         _FUNCTIONS[name](path)
     except WavescopeError as error:
-        print(f"error: {error}", file=sys.stderr)
+        say_error(error)
         return error.exit_code
     except Exception:  # noqa: BLE001  what is not told as an error is what fuzzing looks for
         traceback.print_exc()
@@ -47,8 +47,8 @@ def _read_trace(path: Path) -> None:
     with open_trace(path) as trace:
         for spec in TABLES:
             table = trace.table(spec)
-            for name in table.column_names:
-                assert len(table[name]) == len(table)
+            table.load(*table.column_names)
+            assert all(len(table[name]) == len(table) for name in table.column_names)
         for code in range(len(trace.strings)):
             assert isinstance(trace.strings[code], str)
         assert all(isinstance(sentence, str) for sentence in trace.notes.sentences())

@@ -120,10 +120,8 @@ def _filled(word: str, fields: dict[str, str]) -> str:
 
 def _run(arguments: list[str], given: Path) -> int:
     try:
-        if arguments[0].startswith("@"):
-            code = run_direct(arguments[0], given)
-        else:
-            code = main(arguments)
+        is_direct = arguments[0].startswith("@")
+        code = run_direct(arguments[0], given) if is_direct else main(arguments)
         sys.stdout.flush()
     finally:
         sys.stderr.flush()

@@ -34,7 +34,9 @@ class Failures:
         is_new = key not in self._smallest
         if is_new or size < self._smallest[key]:
             self._smallest[key] = size
-            self._write(self._folder / f"{case.reader.replace(' ', '_')}-{key}", case, kind, outcome)
+            self._write(
+                self._folder / f"{case.reader.replace(' ', '_')}-{key}", case, kind, outcome
+            )
         return f"{case.reader} case {case.number}: {kind}" if is_new else ""
 
     def _write(self, folder: Path, case: Case, kind: str, outcome: Outcome) -> None:

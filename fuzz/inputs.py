@@ -47,12 +47,17 @@ def read_input(path: Path) -> Input:
     """What lies at `path`: a file, or all files of a folder."""
     if path.is_file():
         return Input({path.name: path.read_bytes()}, path.name)
+    return read_folder(path)
+
+
+def read_folder(folder: Path, given: str = "") -> Input:
+    """All files of a folder, of which a command gets the one that is `given`, or all."""
     files: dict[str, Entry] = {
-        str(each.relative_to(path)): each.read_bytes()
-        for each in sorted(path.rglob("*"))
+        str(each.relative_to(folder)): each.read_bytes()
+        for each in sorted(folder.rglob("*"))
         if each.is_file()
     }
-    return Input(files)
+    return Input(files, given)
 
 
 def write_input(made: Input, folder: Path) -> Path:

@@ -21,8 +21,8 @@ from tests.formats.test_rpd import make_file as make_rpd
 from tests.formats.test_xplane import gpu_plane, host_plane
 from tests.sample_files import FIRST_NS, SAMPLES, rich_trace, write_as
 from tests.xplane_files import a_space
-from wavescope.api.rank_digests import digest_task, digests_of_file
 from wavescope.analyze.ranks.digest import DigestOptions
+from wavescope.api.rank_digests import digest_task, digests_of_file
 
 Make = Callable[[Path], Path]
 """Writes a sample into a folder; the file or folder to give to a command."""
@@ -88,11 +88,11 @@ def _csv_folder(folder: Path) -> Path:
         "run_hip_api_trace.csv": '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
         + "".join(f'"HIP_RUNTIME_API","hipLaunchKernel",7,7,{i},{times}\n' for i in range(9)),
         "run_memory_copy_trace.csv": '"Kind","Direction","Source_Agent_Id","Destination_Agent_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
-        + f'"MEMORY_COPY","HOST_TO_DEVICE",0,1,3,{times}\n',
+        f'"MEMORY_COPY","HOST_TO_DEVICE",0,1,3,{times}\n',
         "run_marker_api_trace.csv": '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
-        + f'"MARKER_CORE_API","decode",7,7,1,{times}\n',
+        f'"MARKER_CORE_API","decode",7,7,1,{times}\n',
         "run_agent_info.csv": '"Node_Id","Logical_Node_Id","Agent_Type","Cpu_Cores_Count","Simd_Count","Cu_Count","Name","Product_Name"\n'
-        + '0,0,"CPU",64,0,0,"EPYC","EPYC"\n1,1,"GPU",0,416,104,"gfx90a","MI210"\n',
+        '0,0,"CPU",64,0,0,"EPYC","EPYC"\n1,1,"GPU",0,416,104,"gfx90a","MI210"\n',
     }
     for name, text in files.items():
         (folder / name).write_text(text)
@@ -232,8 +232,10 @@ NAMES = [
     "_Z4gemmPfi",
     "_ZN7rocprim6detail12reduce_kernelILb0EjfNS_4plusIfEEEEvPKT0_PT1_T2_.kd",
     "Cijk_Ailk_Bljk_HHS_BH_MT128x128x32_MI32x32x8x1_SE_1LDSB0_APM1",
-    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
-    "at::detail::Array<char*, 3> >(int, at::native::CUDAFunctor_add<float>)",
+    (
+        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+        "at::detail::Array<char*, 3> >(int, at::native::CUDAFunctor_add<float>)"
+    ),
     "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
     "triton_poi_fused_add_mul_0d1d2de",
     "_ZN5aiter24mla_decode_fwd_kernelI14__hip_bfloat16Li16EEEvPKT_S3_S3_PfPS1_iii",
@@ -304,7 +306,9 @@ SAMPLE_MAKERS: dict[str, tuple[Make, ...]] = {
             "timestamps.csv",
             "Dispatch_ID,GPU_ID,Queue_ID,PID,TID,Grid_Size,Workgroup_Size,LDS_Per_Workgroup,"
             "Kernel_Name,Start_Timestamp,End_Timestamp,Correlation_ID\n"
-            + "".join(f"{i},0,0,7,7,64,64,0,gemm_{i},{100 * i},{100 * i + 50},0\n" for i in range(9)),
+            + "".join(
+                f"{i},0,0,7,7,64,64,0,gemm_{i},{100 * i},{100 * i + 50},0\n" for i in range(9)
+            ),
         ),
     ),
     "rocprofv3 JSON": (SAMPLES["rocprofv3"],),
@@ -322,11 +326,16 @@ SAMPLE_MAKERS: dict[str, tuple[Make, ...]] = {
         written("wide_counter_collection.csv", WIDE),
     ),
     "rules": (in_folder(written("rules.toml", RULES), written("trace.json", _kineto())),),
-    "phase rules": (in_folder(written("rules.toml", PHASE_RULES), written("trace.json", _kineto())),),
+    "phase rules": (
+        in_folder(written("rules.toml", PHASE_RULES), written("trace.json", _kineto())),
+    ),
     "own metrics": (in_folder(written("rules.toml", METRICS), _workload),),
-    "stored results": (lambda f: in_folder(_result, written("trace.json", _kineto()))(f),),
+    "stored results": (in_folder(_result, written("trace.json", _kineto())),),
     "kernel names": (written("names.json", json.dumps(NAMES)),),
     "rank digests": (_digests,),
-    "viewer": (in_folder(written("requests.json", json.dumps(REQUESTS)), SAMPLES["wavescope"]),),
+    "viewer": tuple(
+        in_folder(written("requests.json", json.dumps([request])), SAMPLES["wavescope"])
+        for request in REQUESTS
+    ),
 }
 """By reader: what writes its samples. The names of formats are those of formats/registry.py."""

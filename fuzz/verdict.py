@@ -101,5 +101,7 @@ def place_of(errors: str) -> str:
 
 
 def _last_error(errors: str) -> str:
-    names = [found[1] for found in _ERROR.finditer(errors) if found[1].endswith(("Error", "Exception"))]
+    names = [
+        found[1] for found in _ERROR.finditer(errors) if found[1].endswith(("Error", "Exception"))
+    ]
     return names[-1] if names else ""

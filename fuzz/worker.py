@@ -80,12 +80,12 @@ class _Child:
         if self._process == 0:
             os.close(ours_in)
             os.close(ours_out)
-            with open(theirs_in, "rb") as asked, open(theirs_out, "wb") as answers:
+            with os.fdopen(theirs_in, "rb") as asked, os.fdopen(theirs_out, "wb") as answers:
                 _serve(places, make_case, limits, asked, answers, is_debugged=is_debugged)
         os.close(theirs_in)
         os.close(theirs_out)
-        self._asked = open(ours_out, "wb")  # noqa: SIM115  closed by `end`
-        self._answers = open(ours_in, "rb")  # noqa: SIM115
+        self._asked = os.fdopen(ours_out, "wb")
+        self._answers = os.fdopen(ours_in, "rb")
 
     def run(self, reader: str, number: int) -> Outcome:
         """What the child says of a case, or how it ended."""

@@ -46,7 +46,11 @@ def _flip(random: Random, content: bytes) -> bytes:
 
 def _overwrite(random: Random, content: bytes) -> bytes:
     first, end = _part(random, content)
-    return content[:first] + random.choice((b"\0", b"\xff", b"0", b"\n")) * (end - first) + content[end:]
+    return (
+        content[:first]
+        + random.choice((b"\0", b"\xff", b"0", b"\n")) * (end - first)
+        + content[end:]
+    )
 
 
 def _cut(random: Random, content: bytes) -> bytes:

@@ -44,7 +44,9 @@ def _change(random: Random, path: Path) -> None:
 def _tables(connection: sqlite3.Connection) -> list[Table]:
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
     names = [row[0] for row in connection.execute(f"{query} ORDER BY name")]
-    filled = [name for name in names if connection.execute(f"SELECT 1 FROM {_quoted(name)}").fetchone()]
+    filled = [
+        name for name in names if connection.execute(f"SELECT 1 FROM {_quoted(name)}").fetchone()
+    ]
     return [
         (name, [row[1] for row in connection.execute(f"PRAGMA table_info({_quoted(name)})")])
         for name in (filled or names)
@@ -92,7 +94,9 @@ def _text_cells(random: Random, connection: sqlite3.Connection, table: Table) ->
 
 
 def _ids(random: Random, connection: sqlite3.Connection, table: Table) -> None:
-    change = random.choice(("-rowid", "rowid + 1000000", "rowid * 1099511627776", "9223372036854775807"))
+    change = random.choice(
+        ("-rowid", "rowid + 1000000", "rowid * 1099511627776", "9223372036854775807")
+    )
     connection.execute(f"UPDATE {_quoted(table[0])} SET rowid = {change} WHERE rowid % 3 = 1")
 
 
@@ -225,7 +229,9 @@ def _damaged_page(random: Random, content: bytes) -> bytes:
         at += 100 if page == 0 and random.random() < 0.7 else 0
         at += random.choice((0, 0, random.randrange(64), random.randrange(size)))
         if at < len(changed):
-            changed[at] = random.choice((0, 1, 2, 5, 10, 13, 0x7F, 0x80, 0xFF, random.randrange(256)))
+            changed[at] = random.choice(
+                (0, 1, 2, 5, 10, 13, 0x7F, 0x80, 0xFF, random.randrange(256))
+            )
     return bytes(changed)
 
 

@@ -34,8 +34,8 @@ def mutate(random: Random, content: bytes) -> bytes:
     """The file after some lines were changed."""
     lines = content.decode("utf-8", "surrogateescape").split("\n")
     for _ in range(random.choice((1, 1, 2, 5))):
-        at = random.randrange(len(lines))
-        lines[at : at + 1] = random.choice(_CHANGES)(random, lines[at])
+        at = random.randrange(max(1, len(lines)))
+        lines[at : at + 1] = random.choice(_CHANGES)(random, "".join(lines[at : at + 1]))
     changed = "\n".join(lines).encode("utf-8", "surrogateescape")
     return raw_bytes.mutate(random, changed) if random.random() < 0.1 else changed
 

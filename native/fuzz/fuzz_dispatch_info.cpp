@@ -14,8 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   offsets.push_back(static_cast<std::int64_t>(size));
   const auto count = static_cast<std::int64_t>(offsets.size() - 1);
   std::vector<std::int64_t> rows(static_cast<std::size_t>(count) * 7);
-  REQUIRE(wavescope_parse_dispatch_info(copy.data(), static_cast<std::int64_t>(size), offsets.data(), count,
-                                        rows.data()) == WAVESCOPE_PAGES_OK);
+  REQUIRE(wavescope_parse_dispatch_info(copy.data(), static_cast<std::int64_t>(size), offsets.data(), count, rows.data()) ==
+          WAVESCOPE_PAGES_OK);
   // The first of each seven is an address, of which all bits count.
   for (std::size_t at = 0; at < rows.size(); ++at) REQUIRE(at % 7 == 0 || rows[at] >= -1);
   return 0;

@@ -21,11 +21,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (int calls = 0; calls < kMostCalls && position < byte_count; ++calls) {
     WavescopeTrackEvents events{};
     events.capacity = events.flow_capacity = events.argument_capacity = kRows;
-    std::int64_t** const arrays[kColumns] = {
-        &events.timestamp,       &events.track,         &events.sequence, &events.type,
-        &events.name,            &events.name_offset,   &events.name_size, &events.category,
-        &events.second_category, &events.flow_row,      &events.flow_id,  &events.argument_row,
-        &events.argument_name,   &events.argument_kind, &events.argument_value, &events.argument_size};
+    std::int64_t** const arrays[kColumns] = {&events.timestamp,     &events.track,         &events.sequence,
+                                             &events.type,          &events.name,          &events.name_offset,
+                                             &events.name_size,     &events.category,      &events.second_category,
+                                             &events.flow_row,      &events.flow_id,       &events.argument_row,
+                                             &events.argument_name, &events.argument_kind, &events.argument_value,
+                                             &events.argument_size};
     for (std::size_t each = 0; each < kColumns; ++each) *arrays[each] = columns[each].data();
     const std::int64_t before = position;
     const int stop = wavescope_perfetto_events(copy.data(), byte_count, &position, &events);

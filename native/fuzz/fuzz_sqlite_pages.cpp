@@ -69,10 +69,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   // A text may be said to be longer than the file, and its pages may be read again and again: that has a limit.
   const auto most_bytes = static_cast<std::int64_t>(size) * 2 * kRows + (1 << 13);
-  read_rows(reader, most_bytes);
-  WavescopeReadOutcome outcome{};
-  wavescope_table_reader_seek_after(reader, static_cast<std::int64_t>(choice), &outcome);
-  read_rows(reader, most_bytes);
+  for (const std::int64_t rowid : {INT64_MIN, static_cast<std::int64_t>(choice & 15)}) {
+    WavescopeReadOutcome outcome{};
+    if (wavescope_table_reader_seek_after(reader, rowid, &outcome) == WAVESCOPE_PAGES_OK) read_rows(reader, most_bytes);
+  }
   wavescope_table_reader_close(reader);
   return 0;
 }

@@ -49,10 +49,11 @@ void find_dependencies(const Columns& columns, const std::uint8_t* data, std::si
   const std::vector<std::int32_t> action_of_row(8, 0);
   std::vector<std::int64_t> wait_event(kLists), producer_end(kLists), producer_event(kProducers);
   std::vector<std::uint8_t> counter(kLists);
-  WavescopeDependencies found{kLists, 0, wait_event.data(), counter.data(), producer_end.data(), kProducers, 0,
-                              producer_event.data()};
+  WavescopeDependencies found{kLists,     0, wait_event.data(),    counter.data(), producer_end.data(),
+                              kProducers, 0, producer_event.data()};
   if (wavescope_wait_dependencies(columns.line.data(), offsets, 1, action_of_row.data(),
-                                  static_cast<std::int64_t>(action_of_row.size()), actions.data(), 1, &family, &found) == 0) {
+                                  static_cast<std::int64_t>(action_of_row.size()), actions.data(), 1, &family,
+                                  &found) == 0) {
     REQUIRE(found.list_count <= kLists && found.producer_count <= kProducers);
   }
 }
@@ -60,7 +61,8 @@ void find_dependencies(const Columns& columns, const std::uint8_t* data, std::si
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string padded = std::string(reinterpret_cast<const char*>(data), size) + std::string(WAVESCOPE_WAVE_PADDING, '\0');
+  const std::string padded =
+      std::string(reinterpret_cast<const char*>(data), size) + std::string(WAVESCOPE_WAVE_PADDING, '\0');
   Columns columns;
   WavescopeWaveFacts facts{};
   const WavescopeWaveStatus status = wavescope_wave_read(padded.data(), size, &columns.given, &facts);

@@ -40,9 +40,7 @@ void change_once(std::mt19937_64& random, const std::vector<Bytes>& seeds, Bytes
     case 1:
       if (!input.empty()) input[at] = kEdges[below(random, sizeof kEdges)];
       break;
-    case 2:
-      input.resize(at);
-      break;
+    case 2: input.resize(at); break;
     case 3:
       input.erase(input.begin() + static_cast<long>(at),
                   input.begin() + static_cast<long>(at + below(random, input.size() - at)));

@@ -10,7 +10,6 @@ import importlib
 import os
 import signal
 import sys
-import warnings
 
 from wavescope.stopping import STOPS, stop
 
@@ -57,14 +56,6 @@ def import_numpy() -> None:
             importlib.import_module("numpy")
     finally:
         del os.environ["OPENBLAS_NUM_THREADS"]
-
-
-def keep_quiet_about_patterns() -> None:
-    """Show no warning about what brackets in a regular expression may mean one day.
-
-    Patterns are the user's; Python would name a line of our code instead of them.
-    """
-    warnings.filterwarnings("ignore", "Possible (nested )?set ", FutureWarning)
 
 
 def clean_up_when_told_to_stop() -> None:

@@ -11,6 +11,7 @@ from wavescope.cli.dispatch import invocation, with_right_command
 from wavescope.cli.inputs import GivenInput, given_inputs
 from wavescope.cli.terminal import (
     drop_unwritable_output,
+    keep_quiet_about_patterns,
     prepare_streams,
     say,
     say_error,
@@ -28,7 +29,6 @@ from wavescope.startup import (
     clean_up_when_told_to_stop,
     import_numpy,
     keep_freed_memory,
-    keep_quiet_about_patterns,
     tune_gc,
 )
 from wavescope.stopping import Stopping

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 from wavescope.errors import WavescopeError
@@ -29,6 +30,14 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def keep_quiet_about_patterns() -> None:
+    """Show no warning about what brackets in a regular expression may mean one day.
+
+    Patterns are the user's; Python would name a line of our code instead of them.
+    """
+    warnings.filterwarnings("ignore", "Possible (nested )?set ", FutureWarning)
 
 
 def say(message: str, *, label: str = "") -> None:

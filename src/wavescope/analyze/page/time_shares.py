@@ -86,7 +86,7 @@ def _sums(
     width = len(by.labels)
     cells = of_op.astype(np.int64) * width + by.of_op
     sums = group_sums(cells, durations_ns, count * width)
-    return [list(sums[first : first + width]) for first in range(0, count * width, width)]
+    return [sums[group * width : (group + 1) * width] for group in range(count)]
 
 
 Counts = npt.NDArray[np.int64]
@@ -128,9 +128,7 @@ def hot_kernels(
     return [phase for phase in found if phase.op_count]
 
 
-def _phase(
-    label: str, counts: Counts, totals: list[int], named: NamedOps, top: int
-) -> HotKernels:
+def _phase(label: str, counts: Counts, totals: list[int], named: NamedOps, top: int) -> HotKernels:
     collective = [meaning.category == COMMUNICATION for meaning in named.meanings]
     communication_ns = sum(itertools.compress(totals, collective))
     compute_ns = sum(totals) - communication_ns

@@ -128,14 +128,14 @@ class ReadOnlyDatabase:
 
     def _copy_with_log(self) -> None:
         self.file = self._private_file()
-        with on_error(self.close), told_when_full(self.file.parent):
+        with on_error(self.close), told_when_full(tempfile.gettempdir()):
             shutil.copyfile(self.path, self.file)
             shutil.copyfile(_log_path(self.path), _log_path(self.file))
 
     def _unpack(self) -> None:
         self.file = self._private_file()
         with on_error(self.close), ByteStream(self.path) as packed:
-            with told_when_full(self.file.parent), self.file.open("wb") as unpacked:
+            with told_when_full(tempfile.gettempdir()), self.file.open("wb") as unpacked:
                 while block := packed.read(_BLOCK_BYTES):
                     unpacked.write(block)
             if packed.was_cut:

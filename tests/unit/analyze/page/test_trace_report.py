@@ -76,6 +76,13 @@ def test_time_is_shared_out_by_category_phase_and_gpu() -> None:
     ]
 
 
+def test_a_trace_without_ops_has_phases_without_time() -> None:
+    found = report(a_trace().with_marker("prefill", 0, 10).with_marker("decode", 10, 20))
+
+    assert [(row.label, row.times_ns) for row in found.category_shares] == [("all", ())]
+    assert found.phases == []
+
+
 def test_times_that_add_up_to_more_than_64_bits_are_exact() -> None:
     longest = 2**63 - 1
     maker = a_trace()
