@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS := $(shell expr $$(nproc) + 1)
 export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(WORKERS)
 
-.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads bench docs picture clean setup
+.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes test-wheels wheels lint native-test native-test-threads bench docs picture clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -33,13 +33,13 @@ demo: setup ## record a program on the software GPU and show its summary
 	$(BIN)/wavescope demo -o demo-output
 
 test: setup lint native-test native-test-threads ## everything CI checks
-	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not gpu and not torch and not runtimes"
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow and not gpu and not torch and not runtimes and not wheels"
 
 test-all: setup lint native-test native-test-threads ## also the slow tests
-	$(BIN)/pytest -n auto --dist worksteal -m "not gpu and not torch and not runtimes"
+	$(BIN)/pytest -n auto --dist worksteal -m "not gpu and not torch and not runtimes and not wheels"
 
 explore: setup ## the property tests with examples that no run had before
-	WAVESCOPE_TEST_EXAMPLES=untimed $(BIN)/pytest -n auto --dist worksteal -m "not gpu and not torch and not runtimes" tests/unit tests/formats tests/integration/test_hotspots_hostile.py
+	WAVESCOPE_TEST_EXAMPLES=untimed $(BIN)/pytest -n auto --dist worksteal -m "not gpu and not torch and not runtimes and not wheels" tests/unit tests/formats tests/integration/test_hotspots_hostile.py
 
 test-torch: setup ## the tests with PyTorch, which is installed first
 	$(BIN)/pip install --quiet $(TORCH)
@@ -50,6 +50,12 @@ test-gpu: setup ## the tests on a real NVIDIA GPU; TORCH_PYTHON names an interpr
 
 test-runtimes: setup ## the tests of recording on each of RUNTIMES, which are fetched first
 	tools/test_runtimes $(BIN) $(RUNTIMES)
+
+wheels: ## wheels for Linux and macOS and an sdist into dist/, with compilers from PyPI
+	$(PYTHON) -m tools.wheels $(PLATFORMS)
+
+test-wheels: setup ## the tests of the wheels in dist/; PYTHONS names interpreters to install them for
+	$(BIN)/pytest -m wheels tests/wheels
 
 lint: setup ## ruff, mypy, import layers, the format of native code, the types of the pages' scripts
 	$(BIN)/ruff format --check .
@@ -86,4 +92,4 @@ picture: setup ## draw the README's picture again
 	$(BIN)/python tools/make_picture.py
 
 clean: ## remove everything that was built
-	rm -rf $(VENV) build
+	rm -rf $(VENV) build dist
