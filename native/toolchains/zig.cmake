@@ -18,4 +18,7 @@ if(WAVESCOPE_ZIG_SYSTEM STREQUAL "Darwin")
   set(CMAKE_INSTALL_NAME_TOOL ${CMAKE_COMMAND})
   set(CMAKE_OSX_SYSROOT "" CACHE STRING "zig has its own")
   set(CMAKE_SKIP_RPATH ON)
+else()
+  # Two collectors have one list of names, and not all are in both, which GNU's linker takes without being asked.
+  set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,--undefined-version")
 endif()
