@@ -12,10 +12,10 @@ unexport PYTHONDONTWRITEBYTECODE
 WORKERS := $(shell expr $$(nproc) + 1)
 export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(WORKERS)
 # What any machine can run, with nothing fetched but packages.
-ALL_TESTS := not gpu and not torch and not runtimes
+ALL_TESTS := not gpu and not torch and not runtimes and not wheels
 USUAL_TESTS := $(ALL_TESTS) and not slow
 
-.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes lint native-test native-test-threads fuzz bench docs picture site lock test-quick clean setup
+.PHONY: help demo test test-all explore test-torch test-gpu test-runtimes test-wheels wheels lint native-test native-test-threads fuzz bench docs picture site lock test-quick clean setup
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 22
 
@@ -62,6 +62,12 @@ test-gpu: setup ## the tests on a real NVIDIA GPU; TORCH_PYTHON names an interpr
 
 test-runtimes: setup ## the tests of recording on each of RUNTIMES, which are fetched first
 	tools/test_runtimes $(BIN) $(RUNTIMES)
+
+wheels: ## wheels for Linux and macOS and an sdist into dist/, with compilers from PyPI
+	$(PYTHON) -m tools.wheels $(PLATFORMS)
+
+test-wheels: setup ## the tests of the wheels in dist/; PYTHONS names interpreters to install them for
+	$(BIN)/pytest -m wheels tests/wheels
 
 lint: setup ## ruff, mypy, import layers, the format of native code, the types of the pages' scripts
 	$(BIN)/ruff format --check .
@@ -122,4 +128,4 @@ lock: build/environments/lock/.installed ## lock what tests, builds and tools in
 	build/environments/lock/bin/python tools/lock.py $(LOCK)
 
 clean: ## remove everything that was built
-	rm -rf $(VENV) build
+	rm -rf $(VENV) build dist

@@ -7,11 +7,11 @@
 
 extern "C" {
 
-[[noreturn]] __attribute__((visibility("default"))) void _exit(int status) {
+__attribute__((noreturn, visibility("default"))) void _exit(int status) {
   wavescope::Session::quick_finish("exit");
   for (;;) syscall(SYS_exit_group, status);
 }
 
-[[noreturn]] __attribute__((visibility("default"))) void _Exit(int status) { _exit(status); }
+__attribute__((noreturn, visibility("default"))) void _Exit(int status) { _exit(status); }
 
 }  // extern "C"

@@ -6,13 +6,19 @@ set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WAVESCOPE_ZIG WAVESCOPE_ZIG_TARGET WAVE
 set(CMAKE_SYSTEM_NAME ${WAVESCOPE_ZIG_SYSTEM})
 set(CMAKE_SYSTEM_PROCESSOR ${WAVESCOPE_ZIG_PROCESSOR})
 set(CMAKE_CXX_COMPILER ${WAVESCOPE_ZIG} c++ -target ${WAVESCOPE_ZIG_TARGET} -mcpu=${WAVESCOPE_ZIG_CPU})
-# Paths of the machine that builds do not get into the libraries, and neither do names and lines for a debugger.
-set(CMAKE_CXX_FLAGS_INIT "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=wavescope -g0 -fno-sanitize=undefined")
-set(CMAKE_SHARED_LINKER_FLAGS_INIT "-s")
+# Paths of the machine that builds do not get into the libraries, and neither do names and lines for a debugger. CMake's
+# trials have the same flags, and most link nothing, because zig compiles its C++ library anew for other ones.
+set(CMAKE_CXX_FLAGS_INIT "-O3 -g0 -s -fno-sanitize=undefined -ffile-prefix-map=${CMAKE_SOURCE_DIR}=wavescope")
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+set(CMAKE_CXX_ARCHIVE_CREATE "${WAVESCOPE_ZIG} ar qc <TARGET> <OBJECTS>")
+set(CMAKE_CXX_ARCHIVE_FINISH "")
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 if(WAVESCOPE_ZIG_SYSTEM STREQUAL "Darwin")
   # Asked for by CMake, called by nothing: libraries without search paths are installed as they were linked.
   set(CMAKE_INSTALL_NAME_TOOL ${CMAKE_COMMAND})
   set(CMAKE_OSX_SYSROOT "" CACHE STRING "zig has its own")
   set(CMAKE_SKIP_RPATH ON)
+else()
+  # Two collectors have one list of names, and not all are in both, which GNU's linker takes without being asked.
+  set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,--undefined-version")
 endif()

@@ -23,4 +23,9 @@ def package_file(*parts: str) -> Path | None:
 
 def library_path(name: str) -> Path | None:
     """The installed file of native library `name`, or None when it is not there."""
-    return package_file("lib", f"lib{name}.so")
+    return package_file("lib", library_file(name))
+
+
+def library_file(name: str, platform: str = sys.platform) -> str:
+    """What the file of native library `name` is called on a platform."""
+    return f"lib{name}.dylib" if platform == "darwin" else f"lib{name}.so"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from wavescope.collect.record_options import RecordMode
@@ -23,12 +24,22 @@ def required_collector(mode: RecordMode = RecordMode.STANDARD) -> Path:
     """The installed collector; an error that tells how to get it when there is none."""
     path = collector_library(mode)
     if path is None:
-        raise MachineError(
-            "this installation has no collector library",
-            hint="apt-get install g++ cmake (for AMD GPUs libhsa-runtime-dev or ROCm, too), then: "
-            "pip install --force-reinstall wavescope",
-        )
+        what, hint = missing_collector()
+        raise MachineError(what, hint=hint)
     return path
+
+
+def missing_collector(platform: str = sys.platform) -> tuple[str, str]:
+    """Why an installation without a collector has none, and what to do about it."""
+    if platform != "linux":
+        return (
+            f"recording needs Linux, and this is {platform}",
+            "record on Linux and open the trace here: every analysis works",
+        )
+    return (
+        "this installation has no collector library",
+        "it is not whole; install it again: pip install --force-reinstall wavescope",
+    )
 
 
 def is_loadable(library: Path) -> bool:

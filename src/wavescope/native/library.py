@@ -25,7 +25,7 @@ import numpy as np
 
 from wavescope.errors import MachineError
 from wavescope.native import interface as s
-from wavescope.package_files import library_path
+from wavescope.package_files import library_file, library_path
 
 ABI = 4
 """WAVESCOPE_COLUMNS_ABI of native/interface/version.h, raised together with it."""
@@ -175,9 +175,8 @@ def columns_library() -> ctypes.CDLL:
     """The library that reads and writes trace columns, its functions declared."""
     path = library_path("wavescope_columns")
     if path is None:
-        raise MachineError(
-            "wavescope's native library, libwavescope_columns.so, is not installed", hint=_REINSTALL
-        )
+        file = library_file("wavescope_columns")
+        raise MachineError(f"wavescope's native library, {file}, is not installed", hint=_REINSTALL)
     return opened(path)
 
 

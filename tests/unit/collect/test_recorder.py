@@ -202,7 +202,15 @@ def test_without_a_collector_the_way_to_get_it_is_told(
     monkeypatch.setattr(recorder, "required_collector", libraries.required_collector)
     with pytest.raises(MachineError, match="no collector library") as caught:
         record(a_recording(tmp_path, ""), os.environ)
-    assert "libhsa-runtime-dev" in caught.value.hint
+    assert caught.value.hint.endswith("pip install --force-reinstall wavescope")
+
+
+def test_where_nothing_can_be_recorded_the_platform_is_told() -> None:
+    from wavescope.collect.libraries import missing_collector
+
+    what, hint = missing_collector("darwin")
+    assert what == "recording needs Linux, and this is darwin"
+    assert "open the trace here" in hint
 
 
 def test_an_output_that_cannot_be_made_is_named_as_it_was_given() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from wavescope.collect.doctor.check import Check, CheckState, program_check
 from wavescope.collect.doctor.gpu_checks import amd_checks, counter_checks
 from wavescope.collect.doctor.nvidia_checks import nvidia_checks
-from wavescope.collect.libraries import collector_library
+from wavescope.collect.libraries import collector_library, missing_collector
 from wavescope.collect.machine import Machine
 from wavescope.errors import WavescopeError
 from wavescope.package_files import library_path
@@ -70,15 +70,12 @@ def _collector_self_test() -> str:
 
 def _collector(self_test: SelfTest) -> Check:
     name, enables = "collector", "recording programs with `wavescope trace`"
-    rebuild = (
-        "apt-get install g++ cmake (for AMD GPUs libhsa-runtime-dev or ROCm, too), then: "
-        "pip install --force-reinstall wavescope"
-    )
     path = collector_library()
     if path is None:
-        return Check(name, enables, CheckState.MISSING, "built without it", rebuild)
+        return Check(name, enables, CheckState.MISSING, *missing_collector())
     if trouble := self_test():
-        return Check(name, enables, CheckState.NOT_USABLE, trouble, rebuild)
+        fix = "pip install --force-reinstall wavescope"
+        return Check(name, enables, CheckState.NOT_USABLE, trouble, fix)
     return Check(name, enables, CheckState.OK, f"self test passed ({path.name})")
 
 

@@ -29,7 +29,7 @@ _RUNTIME = "libhsa-runtime64.so.1"
 _GET_RUNTIME = (
     "on Debian 12: apt-get install --no-install-recommends libhsa-runtime64-1 libamdhip64-5"
 )
-_GET_LIBRARY = "apt-get install g++ cmake, then: pip install --force-reinstall wavescope"
+_GET_LIBRARY = "on Linux: pip install --force-reinstall wavescope"
 # 0: memory is passed to other processes by descriptors; the other way is the vendor's kernels' own.
 _IPC_VARIABLE = "HSA_ENABLE_IPC_MODE_LEGACY"
 
