@@ -40,7 +40,7 @@ test: setup ## everything CI checks
 	tools/side_by_side "$(MAKE) lint native-test native-test-threads" '$(BIN)/pytest -n auto --dist worksteal -m "$(USUAL_TESTS)"'
 
 # The most telling for their time: the model, the arithmetic, names, files, the command line, the pages.
-QUICK := tests/unit/model tests/unit/arrays tests/unit/names tests/unit/api tests/unit/render \
+QUICK := tests/unit/model tests/unit/arrays tests/unit/names tests/unit/api $(wildcard tests/unit/render/test_*.py) \
   tests/unit/formats/test_sniff.py tests/unit/formats/test_trace_file.py tests/integration/test_round_trips.py \
   tests/unit/cli/test_main.py tests/unit/cli/test_dispatch.py tests/unit/cli/test_options.py tests/unit/cli/test_cli_summary.py \
   tests/unit/test_joining.py tests/unit/test_pages.py tests/unit/test_site_pages.py tests/unit/test_versions_page.py

@@ -7,8 +7,8 @@ from wavescope.collect.doctor.check import (
     profiling_states,
     recording_state,
 )
-from wavescope.collect.doctor.kept_folders import KeptFolder, kept_folders
 from wavescope.collect.doctor.preflight import checked_machine
+from wavescope.collect.doctor.user_folders import KeptFolder, kept_folders
 
 __all__ = [
     "Check",
