@@ -8,12 +8,12 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-_REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+_REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements" / "build.txt"
 
 
 @dataclass(frozen=True)
 class BuildEnvironment:
-    """A folder with the tools of requirements.txt."""
+    """A folder with the tools of requirements/build.txt."""
 
     folder: Path
 
@@ -33,7 +33,7 @@ class BuildEnvironment:
 
 
 def ready_environment(folder: Path) -> BuildEnvironment:
-    """The environment in `folder`, made or brought up to date with requirements.txt."""
+    """The environment in `folder`, made or brought up to date with requirements/build.txt."""
     environment = BuildEnvironment(folder)
     installed = folder / "installed.txt"
     wanted = _REQUIREMENTS.read_text(encoding="utf-8")
@@ -42,6 +42,7 @@ def ready_environment(folder: Path) -> BuildEnvironment:
     print(f"installing the build tools into {folder}", file=sys.stderr)
     venv.create(folder, with_pip=True, clear=True)
     pip = [str(environment.python), "-m", "pip", "--disable-pip-version-check", "install"]
-    subprocess.run([*pip, "--quiet", "--requirement", str(_REQUIREMENTS)], check=True)
+    locked = ["--require-hashes", "--requirement", str(_REQUIREMENTS)]
+    subprocess.run([*pip, "--quiet", *locked], check=True)
     installed.write_text(wanted, encoding="utf-8")
     return environment
