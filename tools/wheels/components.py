@@ -14,8 +14,10 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_HERE = Path(__file__).parent
-_VERSION = re.compile(r"^([\w.-]+)[=<]=(\S+)$", re.MULTILINE)
+_HERE = Path(__file__).resolve().parent
+_ROOT = _HERE.parents[1]
+_LOCKED = [Path("requirements", name) for name in ("test.txt", "build.txt")]
+_VERSION = re.compile(r"^([\w.-]+)==([^\s;]+)", re.MULTILINE)
 
 
 class Role(Enum):
@@ -63,9 +65,13 @@ def _component(role: Role, row: dict[str, Any], versions: dict[str, str]) -> Com
 
 
 def _listed_versions() -> dict[str, str]:
-    files = (_HERE.parent / "newest_tested.txt", _HERE / "requirements.txt")
-    listed = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    return {_normal(name): version for name, version in _VERSION.findall(listed)}
+    """The locked version of each package, the newest where older Pythons have another."""
+    locked = "\n".join((_ROOT / file).read_text(encoding="utf-8") for file in _LOCKED)
+    return {_normal(name): version for name, version in sorted(_VERSION.findall(locked), key=_age)}
+
+
+def _age(listed: tuple[str, str]) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", listed[1])]
 
 
 def _normal(name: str) -> str:
