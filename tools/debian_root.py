@@ -30,7 +30,8 @@ from wavescope.model.progress import Tell, tell_nobody
 WORK = "/work"
 """Where programs in a root find the folder that they share with the machine."""
 _BASE = ("base-files", "bash", "coreutils", "dash", "libc-bin", "python3", "python3-venv")
-_VARIABLES = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": WORK, "LC_ALL": "C.UTF-8"}
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+_VARIABLES = {"PATH": PATH, "HOME": WORK, "LC_ALL": "C.UTF-8"}
 # Mounts are seen by the program alone and end with it. The root itself cannot be written to.
 _ENTER = """
 set -e

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections import Counter
 from dataclasses import dataclass
@@ -17,10 +18,10 @@ import pytest
 
 from tests.program_builds import built_to_run_in
 from tests.recorded import PATIENCE_S, PROGRAMS
-from tests.runtimes import CACHE
+from tests.runtimes import CACHE, NamedRuntime
 from tests.traced import Op, assert_same_ops, executed, traced_kernels
 from tests.wheels.chosen_wheel import fetch_dependencies, wheel_version
-from tools.debian_root import DebianRoot, debian_root, why_not_entered
+from tools.debian_root import PATH, WORK, DebianRoot, debian_root, why_not_entered
 from wavescope.api.machine import generate_demo
 from wavescope.cli.main import main
 from wavescope.errors import MachineError
@@ -59,7 +60,7 @@ class Installed:
 
     def run(self, *command: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         """Run a command there to its end; it has to end with `code`."""
-        path = {"PATH": "/work/venv/bin:/usr/sbin:/usr/bin"}
+        path = {"PATH": f"{WORK}/venv/bin:{PATH}"}
         done = subprocess.run(
             self.root.command(self.work, command, path),
             capture_output=True,
@@ -220,3 +221,17 @@ def test_without_rocm_the_demo_says_how_to_get_it_and_shows_a_computed_trace(
     assert "the trace is generated instead\n" in done.stderr
     assert "34,868 ops (computed, not measured)\n" in done.stderr
     assert done.stdout.startswith("Summary\n")
+
+
+def test_without_rocm_the_demo_records_on_a_fetched_runtime(installed: Installed) -> None:
+    fetched = NamedRuntime("6.4").require()
+    shutil.copytree(fetched.folder, installed.work / "runtimes" / fetched.name, symlinks=True)
+    (installed.work / "without_rocm.py").write_text(WITHOUT_ROCM)
+    there = ("env", "WAVESCOPE_RUNTIMES=/work/runtimes", "python3", "without_rocm.py")
+
+    done = installed.run(*there, "wavescope", "demo", "-o", "fetched")
+
+    assert "recording a Python program in the shape of LLM inference" in done.stderr
+    assert "gpus=2,runtime=6.4," in done.stderr
+    with open_trace(installed.work / "fetched/trace.db") as trace:
+        assert trace.coverage["timed"].sum() == trace.coverage["seen"].sum() > 10_000
