@@ -12,7 +12,7 @@ _LOAD, _DYNAMIC = 1, 2
 _NEEDED, _HASH, _STRTAB, _SYMTAB, _FLAGS_1 = 1, 4, 5, 6, 0x6FFFFFFB
 _VERNEED, _VERNEEDNUM, _GNU_HASH = 0x6FFFFFFE, 0x6FFFFFFF, 0x6FFFFEF5
 _NODELETE = 8
-_GLOBAL_BINDINGS = (1, 2)  # and weak
+_GLOBAL_BINDINGS = (1, 2, 10)  # weak ones, too, and those that a process has one of
 
 
 @dataclass(frozen=True)
