@@ -35,6 +35,7 @@ from wavescope.model.op_kinds import MARKER_TYPE
 
 _NO_COUNTER_VALUE = "counter values that are no numbers, left out"
 
+
 @dataclass
 class ProcessFacts:
     """What is known of one process; filled while its rows are read."""
