@@ -68,6 +68,8 @@ class Campaign:
                 for _ in range(_CASES_IN_A_ROW):
                     self._run_next(reader)
                 self._tell_progress()
+        except KeyboardInterrupt:
+            self._say("interrupted: what ran until here counts")
         finally:
             self._worker.close()
         return self._counts

@@ -81,12 +81,11 @@ def keep(source: Path, name: str) -> None:
     """Add a failure that `python -m fuzz` kept, with what comes of it now."""
     target = FOLDER / name
     words = shlex.split((source / "command.txt").read_text())[1:]
-    given = next((word for word in words if word.startswith("input")), "input")
-    given = given.partition("/")[2] if "{in}/" not in given else ""
-    command = tuple(
-        word.replace(f"input/{given}" if given else "input", "{in}").replace("out/", "{out}/")
-        for word in words
-    )
+    places = {word for word in words if word == "input" or word.startswith("input/")}
+    # Several files of one folder, such as a trace and rules, are given as the folder.
+    given = places.pop().removeprefix("input").removeprefix("/") if len(places) == 1 else ""
+    whole = f"input/{given}" if given else "input"
+    command = tuple(word.replace(whole, "{in}").replace("out/", "{out}/") for word in words)
     target.mkdir(parents=True)
     shutil.copytree(source / "input", target / "input", symlinks=True)
     _write(target, Entry(command, given, 0))

@@ -268,6 +268,8 @@ def test_a_counter_is_the_sum_over_its_hardware_instances(tmp_path: Path) -> Non
             {"counter_id": {"handle": 5}, "value": 1},
             {"counter_id": {"handle": 4}, "value": 0.5},
             {"counter_id": {"handle": 4}, "value": "no number"},
+            {"counter_id": {"handle": 4}, "value": 10**400},
+            {"counter_id": {"handle": 5}, "value": float("inf")},
         ],
         "stream_id": {"handle": 3},
     }

@@ -10,7 +10,7 @@ from fuzz.readers import READERS
 from fuzz.samples import SAMPLE_MAKERS
 from wavescope.formats.registry import importers
 
-CASES = 14
+CASES = 12
 ROOT = Path(__file__).parent.parent.parent
 
 

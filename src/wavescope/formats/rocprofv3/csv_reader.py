@@ -6,7 +6,6 @@ column in front. Each set of files is one process unless its rows name several.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -316,10 +315,7 @@ class GroupReader:
             dispatches["sequence"].tolist(), columns.texts("counter_name"), values, strict=True
         )
         for dispatch, name, value in cells:
-            if math.isnan(value):
-                self._rows.builder.notes.add("counter values that are no numbers, left out")
-            else:
-                counters.add_values(dispatch, (name,), (value,))
+            counters.add_values(dispatch, (name,), (value,))
 
     def _counters_of(self, process: int) -> CounterRows:
         if process not in self._counters:

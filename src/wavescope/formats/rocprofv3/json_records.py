@@ -15,7 +15,7 @@ import orjson
 from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.json_blocks import JsonBlocks
 from wavescope.formats.rocprofv3.kinds import api_of_kind, copy_gpus, copy_type
-from wavescope.formats.rocprofv3.rows import CounterRows, Rocprofv3Rows, looked_up
+from wavescope.formats.rocprofv3.rows import CounterRows, Rocprofv3Rows, finite_number, looked_up
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import KERNEL_TYPE
 
@@ -298,8 +298,9 @@ def _summed(counted: Sequence[Any]) -> dict[int, float]:
     sums: dict[int, float] = {}
     handles = integers(counted, "counter_id", "handle").tolist()
     for handle, value in zip(handles, values(counted, "value"), strict=True):
-        if isinstance(value, (int, float)):
-            sums[handle] = sums.get(handle, 0.0) + value
+        number = finite_number(value)
+        if number is not None:
+            sums[handle] = sums.get(handle, 0.0) + number
     return sums
 
 

@@ -6,6 +6,7 @@ rows are repaired or left out, how correlation ids become links, and to which op
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ from wavescope.model.columns import (
     Table,
 )
 from wavescope.model.op_kinds import MARKER_TYPE
+
+_NO_COUNTER_VALUE = "counter values that are no numbers, left out"
 
 
 @dataclass
@@ -235,6 +238,17 @@ def looked_up(
     return found[inverse.reshape(-1)] if len(distinct) else np.empty(0, np.int64)
 
 
+def finite_number(value: object) -> float | None:
+    """A finite number that a file gives as JSON or as a cell, else None."""
+    if not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # JSON has integers of any size
+        return None
+    return number if math.isfinite(number) else None
+
+
 class CounterRows:
     """Waiting counter values and dispatches of one process, matched by dispatch id.
 
@@ -265,10 +279,13 @@ class CounterRows:
         """Counter values of one dispatch."""
         strings = self._rows.builder.strings
         for name, value in zip(names, values, strict=True):
-            if isinstance(value, (int, float)):
-                self._dispatches.append(dispatch)
-                self._names.append(strings.code(name))
-                self._values.append(float(value))
+            number = finite_number(value)
+            if number is None:
+                self._rows.builder.notes.add(_NO_COUNTER_VALUE)
+                continue
+            self._dispatches.append(dispatch)
+            self._names.append(strings.code(name))
+            self._values.append(number)
 
     def finish(self) -> None:
         """Write the ops that only counters know, then the values."""

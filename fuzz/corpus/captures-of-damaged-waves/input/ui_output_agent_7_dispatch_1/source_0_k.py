@@ -1,0 +1,4 @@
+@kernel
+def k():
+    load()
+    add()
