@@ -13,6 +13,7 @@ import pytest
 
 import wavescope
 from tests.chunks import ProcessMaker, a_process
+from wavescope.collect.recent_part import kept_still
 from wavescope.collect.recording import recorder
 from wavescope.errors import UnreadableInputError
 from wavescope.formats import open_trace
@@ -215,3 +216,19 @@ def test_the_command_line_says_what_it_left_out(tmp_path: Path) -> None:
         assert f"file {process.base}.ops is a link, which is not followed" in said
     with open_trace(tmp_path / "trace.db") as trace:
         assert (len(trace.ops), len(trace.markers)) == (0, 1)
+
+
+def test_a_session_that_is_written_to_changes_only_by_its_program(tmp_path: Path) -> None:
+    """The recorder keeps the newest part meanwhile; recovering neither waits nor writes."""
+    process = a_session(tmp_path / "session")
+    with kept_still(process.folder):
+        before = state(process.folder)
+        wavescope.recover(process.folder, tmp_path / "trace.db")
+        assert state(process.folder) == before
+    process.with_op(start=50, end=60).write(ended=False)
+    after = state(process.folder)
+    wavescope.recover(process.folder, tmp_path / "later.db")
+
+    assert state(process.folder) == after
+    assert op_starts(tmp_path / "trace.db") == [10, 30]
+    assert op_starts(tmp_path / "later.db") == [10, 30, 50]

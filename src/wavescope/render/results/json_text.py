@@ -61,9 +61,10 @@ def json_for_pages(body: bytes) -> bytes:
 
     Strings are changed where they stand in the text, so that large answers are not taken apart.
     """
-    if body.isascii() and not _ESCAPED_CONTROL.search(body):
+    text = body.decode()
+    if is_fit_for_pages(text) and not _ESCAPED_CONTROL.search(body):
         return body
-    return _NOT_PLAIN.sub(_fit, body.decode()).encode()
+    return _NOT_PLAIN.sub(_fit, text).encode()
 
 
 def _fit(found: re.Match[str]) -> str:
