@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.units import bytes_text
@@ -78,7 +76,9 @@ def room_for_unpacking(path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as error:
         if error.errno not in _NO_ROOM:
             raise
-        folder = Path(tempfile.gettempdir())
+        import tempfile  # noqa: PLC0415  every command would wait for it
+
+        folder = tempfile.gettempdir()
         raise MachineError(
             f"no space is left in {folder} to unpack {os.fspath(path)}",
             hint="set TMPDIR to a folder with more space, or free some",
