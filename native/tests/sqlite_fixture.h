@@ -143,6 +143,7 @@ struct ReadBack {
   Rows rows;
   int status = WAVESCOPE_PAGES_OK;
   uint32_t bad_page = 0;
+  int verified = WAVESCOPE_PAGES_OK;
 };
 
 inline ReadBack read_back(const char* path, uint32_t root_page, int64_t block_rows = 100) {
@@ -157,6 +158,7 @@ inline ReadBack read_back(const char* path, uint32_t root_page, int64_t block_ro
   WavescopeTableReader* reader = nullptr;
   int32_t error_number = 0;
   result.status = wavescope_table_reader_open(path, root_page, columns, 5, &reader, &error_number);
+  result.verified = result.status;
   if (result.status != WAVESCOPE_PAGES_OK) return result;
   WavescopeReadOutcome outcome{};
   result.status = wavescope_table_reader_seek_after(reader, INT64_MIN, &outcome);
@@ -182,6 +184,7 @@ inline ReadBack read_back(const char* path, uint32_t root_page, int64_t block_ro
     }
     if (outcome.rows == 0) break;
   }
+  result.verified = wavescope_table_reader_verify(reader, &outcome);
   wavescope_table_reader_close(reader);
   return result;
 }

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import _thread
 import os
-import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -61,6 +60,8 @@ def removed_in_the_end(folder: str | os.PathLike[str]) -> Iterator[None]:
 
 def remove_temporary(folder: str) -> None:
     """Remove a folder of `Stopping.temporary`."""
+    import shutil  # noqa: PLC0415  every command would wait for it
+
     shutil.rmtree(folder, ignore_errors=True)
     Stopping.temporary.discard(folder)
 
@@ -91,5 +92,5 @@ def _watch(reading: int) -> None:
 def end_at_once(code: int) -> None:
     """End the program without waiting for threads; temporary folders are removed."""
     for folder in tuple(Stopping.temporary):
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_temporary(folder)
     os._exit(code)

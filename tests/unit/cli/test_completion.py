@@ -18,7 +18,7 @@ CASES = [
     (("tr",), ["trace", "traffic", "trim"]),
     (("report",), ["report", "report-att"]),
     (("comp",), ["compare", "completion"]),
-    (("summary", "--ma"), ["--marker"]),
+    (("summary", "--ma"), ["--marker", "--max-unpacked"]),
     (("export", "--full"), ["--full-names"]),
     (("summary", "--format", ""), ["csv", "json", "markdown", "text"]),
     (("summary", "--format", "m"), ["markdown"]),
