@@ -38,7 +38,7 @@ from wavescope.analyze.ranks.digest import DigestOptions, RankDigest
 from wavescope.analyze.ranks.joining import job_of
 from wavescope.analyze.ranks.result import FileState, RanksOptions, ranks_result
 from wavescope.api.rank_digests import digest_task, read_digests
-from wavescope.startup import keep_freed_memory
+from wavescope.process import keep_freed_memory
 from wavescope.workers import EngineOptions, run_all
 
 _TITLES = (
@@ -122,7 +122,7 @@ def _in_fresh_process(
     command = [sys.executable, __file__, "--measure", str(files), "--ranks", str(count)]
     command += ["--engines", engine, "--workers", str(options.workers), "--ops", str(options.ops)]
     command += ["--distinct", str(options.distinct)]
-    # As every command has it (`wavescope.startup`).
+    # As every command has it (`wavescope.process`).
     one_thread = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=one_thread)
     result: dict[str, object] = json.loads(done.stdout.splitlines()[-1])

@@ -28,7 +28,7 @@ def _replace_handler(before: Handler, after: Handler) -> None:
 def main() -> int:
     """Run the command line of this process; the exit code."""
     from wavescope.cli.main import main as run_command  # noqa: PLC0415  takes its time, see below
-    from wavescope.stopping import (  # noqa: PLC0415
+    from wavescope.process import (  # noqa: PLC0415
         Stopping,
         end_at_once,
         end_where_no_signal_is_seen,

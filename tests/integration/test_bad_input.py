@@ -24,7 +24,7 @@ from tests.builders import a_trace
 from tests.integration.bad_inputs import EMPTY, REFUSED, REPAIRED, Make
 from tests.sample_files import write_as
 from wavescope.cli.main import main
-from wavescope.shown_text import fit_for_spreadsheets
+from wavescope.units import fit_for_spreadsheets
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "info": ("info", "IN"),

@@ -10,7 +10,7 @@ import pytest
 
 from wavescope import placing
 from wavescope.errors import OutputExistsError, UsageError
-from wavescope.files import replaced
+from wavescope.outputs import replaced
 from wavescope.placing import alone_in, is_held
 
 

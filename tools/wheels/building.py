@@ -48,8 +48,7 @@ def build_sdist(build: Build) -> Path:
 
 def unpacked(build: Build, sdist: Path) -> Path:
     """The folder with the content of `sdist`: a wheel has nothing that the sdist lacks."""
-    folder = build.work / "source"
-    shutil.rmtree(folder, ignore_errors=True)
+    folder = _emptied(build.work / "source")
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
     (source,) = folder.iterdir()
@@ -70,13 +69,15 @@ def build_wheel(build: Build, source: Path, target: Target, sbom: Path) -> Path:
     settings = {f"cmake.define.{name}": str(value) for name, value in defined.items()}
     # The linker has left out what a strip of this machine might not know how to.
     settings |= {"wheel.tags": target.tag, "install.strip": "false"}
+    # Of its own: CMake keeps the compiler that it found first, whatever it is told later.
+    settings["build-dir"] = str(_emptied(build.work / f"{target.name}-cmake"))
     arguments = [f"-C{name}={value}" for name, value in settings.items()]
     return _built(build, source, ["--wheel", *arguments], build.work / target.name)
 
 
 def _built(build: Build, source: Path, arguments: list[str], folder: Path) -> Path:
     """The one file that the build backend writes, moved to the output folder."""
-    shutil.rmtree(folder, ignore_errors=True)
+    _emptied(folder)
     command = [str(build.environment.python), "-m", "build", "--no-isolation", "--outdir"]
     subprocess.run(
         [*command, str(folder), *arguments, str(source)], check=True, env=build.variables()
@@ -84,3 +85,9 @@ def _built(build: Build, source: Path, arguments: list[str], folder: Path) -> Pa
     (file,) = folder.iterdir()
     build.output.mkdir(parents=True, exist_ok=True)
     return Path(shutil.move(file, build.output / file.name))
+
+
+def _emptied(folder: Path) -> Path:
+    """`folder`, with nothing in it that an earlier build left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    return folder

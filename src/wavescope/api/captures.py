@@ -107,8 +107,8 @@ def capture_report(
 ) -> Path:
     """Write one page of HTML: the plan, source beside instructions, waves over time, occupancy."""
     from wavescope.analyze.capture.page import capture_report as report_of  # noqa: PLC0415  large
-    from wavescope.files import replaced, require_free  # noqa: PLC0415
     from wavescope.names.kernel_names import short_name  # noqa: PLC0415
+    from wavescope.outputs import replaced, require_free  # noqa: PLC0415
     from wavescope.render.html.capture_page import capture_page  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
 

@@ -30,10 +30,10 @@ from wavescope.collect.counters import (
     gpu_here,
     require_no_launcher,
 )
-from wavescope.files import replaced, require_free
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import Result
+from wavescope.outputs import replaced, require_free
 
 
 def collect_counters(

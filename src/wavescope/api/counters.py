@@ -34,12 +34,12 @@ from wavescope.analyze.counters.roofline import (
 from wavescope.analyze.counters.roofline import roofline as placed
 from wavescope.api.opened import paths_of
 from wavescope.errors import UnreadableInputError, UsageError
-from wavescope.files import replaced, require_free
 from wavescope.formats.counters import dispatch_operators, read_workload
 from wavescope.model.counters import CounterTable
 from wavescope.model.paths import PathLike
 from wavescope.model.result import Result
 from wavescope.model.toml_files import read_rules
+from wavescope.outputs import replaced, require_free
 from wavescope.render.counters import (
     CounterWords,
     NumberStyle,

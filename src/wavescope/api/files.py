@@ -6,12 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 from wavescope.errors import UsageError
-from wavescope.files import replaced
 from wavescope.formats import Exporter, ExportOptions, exporter_for, open_source
-from wavescope.model.notes import Notes
 from wavescope.model.paths import PathLike
-from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
+from wavescope.model.progress import Notes, Progress, Tell, no_progress, tell_nobody
 from wavescope.model.selection import SelectedSource, Selection, selected_source
+from wavescope.outputs import replaced
 from wavescope.units import count_text
 
 OWN_FORMAT = "wavescope"

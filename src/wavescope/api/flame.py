@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from wavescope.analyze.flame import FlameOptions, StackTime, flame_result
 from wavescope.api.opened import Where, opened, selection_of, tell_no_ops
 from wavescope.errors import UsageError
-from wavescope.files import replaced
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
+from wavescope.outputs import replaced
 from wavescope.render.results.folded import write_folded
 
 if TYPE_CHECKING:

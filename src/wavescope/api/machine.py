@@ -181,7 +181,7 @@ def write_tiny_model(
         WeightType,
         write_tiny_model,
     )
-    from wavescope.files import replaced  # noqa: PLC0415
+    from wavescope.outputs import replaced  # noqa: PLC0415
 
     path = Path(output)
     try:
@@ -215,9 +215,9 @@ def record_demo(
 def generate_demo(output: Path, progress: Progress = no_progress) -> int:
     """Write a computed trace of the same shape; how many ops it has."""
     from wavescope.collect.demo import demo_trace  # noqa: PLC0415
-    from wavescope.files import replaced  # noqa: PLC0415
     from wavescope.formats.wavescope.writing import write_trace  # noqa: PLC0415
     from wavescope.model.columns import OPS  # noqa: PLC0415
+    from wavescope.outputs import replaced  # noqa: PLC0415
 
     with closing(demo_trace()) as source, replaced(output, [], force=True) as temporary:
         write_trace([source], temporary, progress)

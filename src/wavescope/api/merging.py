@@ -7,11 +7,11 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from wavescope.api.files import tell_notes
-from wavescope.files import replaced
 from wavescope.formats import open_source
 from wavescope.formats.wavescope.writing import RankFrom, write_trace
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
+from wavescope.outputs import replaced
 
 
 def merge(

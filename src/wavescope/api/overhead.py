@@ -40,8 +40,8 @@ def overhead(
     """
     from wavescope.analyze.compare import OverheadCheck, overhead_result  # noqa: PLC0415
     from wavescope.collect.overhead import measured_arms  # noqa: PLC0415
-    from wavescope.files import require_free  # noqa: PLC0415
     from wavescope.formats.results import load_runs, save_runs  # noqa: PLC0415
+    from wavescope.outputs import require_free  # noqa: PLC0415
 
     check = OverheadCheck(threshold_percent)
     for output in (save, page):
@@ -83,7 +83,7 @@ def _trace_facts(path: Path) -> TraceFacts:
 
 
 def _write_page(result: Result, path: Path, *, force: bool) -> None:
-    from wavescope.files import replaced  # noqa: PLC0415
+    from wavescope.outputs import replaced  # noqa: PLC0415
     from wavescope.render.html.page import write_page  # noqa: PLC0415
     from wavescope.render.html.results import overhead_page  # noqa: PLC0415
 

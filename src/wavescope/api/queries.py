@@ -14,8 +14,8 @@ from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery, SqlRow, requ
 from wavescope.formats.wavescope import is_wavescope_file
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
-from wavescope.stopping import removed_in_the_end
-from wavescope.temporary_space import told_when_full
+from wavescope.process import removed_in_the_end
+from wavescope.unpacking import told_when_full
 
 
 class QueryRows:

@@ -17,10 +17,10 @@ from wavescope.api.rank_digests import digest_task, read_digests
 from wavescope.api.rank_files import RankFile, search_rank_files
 from wavescope.api.rank_numbers import ranks_of
 from wavescope.errors import UnreadableInputError
-from wavescope.files import replaced, require_free
 from wavescope.model.paths import PathLike, bytes_at
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import Result
+from wavescope.outputs import replaced, require_free
 from wavescope.workers import EngineOptions, Outcome, run_all
 
 Paths = PathLike | Sequence[PathLike]

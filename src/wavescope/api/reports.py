@@ -20,13 +20,13 @@ from wavescope.api.opened import (
     tell_shortcomings,
 )
 from wavescope.errors import UsageError
-from wavescope.files import replaced, require_free
 from wavescope.formats.results import RUNS_SCHEMA, json_document, load_result, load_runs
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
+from wavescope.outputs import replaced, require_free
 from wavescope.render.html.comparison_page import ComparedTrace, comparison_page
 from wavescope.render.html.page import Page, write_page
 from wavescope.render.html.results import with_results

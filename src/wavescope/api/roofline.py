@@ -24,9 +24,9 @@ from wavescope.analyze.counters.roofline import (
 from wavescope.analyze.counters.roofline import roofline as placed
 from wavescope.api.counters import NO_FACTS, Workloads, catalogue_of, read_workloads, side_by_side
 from wavescope.errors import UsageError
-from wavescope.files import replaced
 from wavescope.model.paths import PathLike
 from wavescope.model.result import Result
+from wavescope.outputs import replaced
 from wavescope.render.counters import (
     NumberStyle,
     write_metric_text,

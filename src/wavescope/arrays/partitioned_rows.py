@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.closing import Closing
-from wavescope.temporary_space import told_when_full
+from wavescope.unpacking import told_when_full
 
 Records = npt.NDArray[np.void]
 

@@ -24,8 +24,8 @@ from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import stdout_bytes
 from wavescope.errors import UsageError
-from wavescope.stopping import removed_in_the_end
-from wavescope.temporary_space import told_when_full
+from wavescope.process import removed_in_the_end
+from wavescope.unpacking import told_when_full
 
 if TYPE_CHECKING:
     from wavescope.formats import Exporter

@@ -28,7 +28,7 @@ from wavescope.cli.inputs import (
 from wavescope.cli.options import add_unpacking_flag
 from wavescope.errors import UnreadableInputError, UsageError, WavescopeError
 from wavescope.model.paths import InputKind
-from wavescope.startup import import_numpy
+from wavescope.process import import_numpy
 from wavescope.unpacking import unpacking_limited
 
 _READS = {

@@ -25,15 +25,14 @@ from wavescope.errors import (
     UsageError,
     WavescopeError,
 )
-from wavescope.startup import (
+from wavescope.process import (
+    Stopping,
     clean_up_when_told_to_stop,
     import_numpy,
     keep_freed_memory,
     tune_gc,
 )
-from wavescope.stopping import Stopping
-from wavescope.temporary_space import is_full_disk
-from wavescope.unpacking import unpacking_limited
+from wavescope.unpacking import is_full_disk, unpacking_limited
 from wavescope.version import __version__
 
 _SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from wavescope.errors import UnknownFormatError, UnreadableInputError
-from wavescope.files import replaced
 from wavescope.formats.registry import (
     Exporter,
     ExportOptions,
@@ -83,6 +82,8 @@ def write_source(
     It is compressed when its name ends in .gz, too. Nothing is written over one of `inputs`, and
     over anything else only with `force`.
     """
+    from wavescope.outputs import replaced  # noqa: PLC0415  who only reads needs none of it
+
     is_packed = options.gzip or target.name.endswith(".gz")
     with replaced(target, inputs, force=force, is_folder=exporter.is_folder) as temporary:
         exporter.write(source, temporary, replace(options, gzip=is_packed), progress)

@@ -23,12 +23,12 @@ import numpy as np
 
 from wavescope.arrays import Array
 from wavescope.errors import MachineError
-from wavescope.files import opened_output
 from wavescope.formats.registry import ExportOptions
 from wavescope.model.columns import OPS, TABLES, UNKNOWN, Column, ColumnType, Table
 from wavescope.model.progress import Progress
 from wavescope.model.source import BATCH_ROWS, Batch, TraceSource
-from wavescope.shown_text import fit_for_spreadsheets
+from wavescope.outputs import opened_output
+from wavescope.units import fit_for_spreadsheets
 from wavescope.version import __version__
 
 _CSV_BATCH_ROWS = 1 << 15

@@ -16,7 +16,7 @@ from wavescope.arrays import Array
 from wavescope.arrays.partitioned_rows import Spool
 from wavescope.closing import Closing
 from wavescope.model.columns import TABLES, Table
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, full_batch
 from wavescope.model.strings import StringTable
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 
 Integers = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int32]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -27,7 +27,7 @@ from wavescope.model.columns import (
     UNKNOWN,
     Table,
 )
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, TraceSource
 from wavescope.model.strings import StringTable
 from wavescope.model.trace import Surroundings, Trace, TraceTable

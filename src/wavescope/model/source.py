@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wavescope.arrays import Array
 from wavescope.model.columns import METADATA, Column, ColumnType, Table
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.strings import StringTable
 
 Batch = dict[str, Array]

@@ -26,9 +26,9 @@ from wavescope.arrays.intervals import Intervals, lengths_ns
 from wavescope.closing import Closing
 from wavescope.model import columns as declared
 from wavescope.model.columns import ColumnType, Table
-from wavescope.model.notes import Notes
 from wavescope.model.op_kinds import op_classes, op_kinds
 from wavescope.model.paths import bytes_at
+from wavescope.model.progress import Notes
 from wavescope.model.source import Batch, Derivation, TraceSource, read_columns, read_metadata
 from wavescope.model.strings import StringTable
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from wavescope.startup import keep_freed_memory, tune_gc
+from wavescope.process import keep_freed_memory, tune_gc
 from wavescope.workers.answers import answer_of, packed
 from wavescope.workers.frames import ClosedError, received, send
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.counters_builder import WorkloadMaker, a_workload
 from tests.unit.cli.conftest import HOSTILE_NAME, Run
-from wavescope.shown_text import visible
+from wavescope.units import visible
 
 
 def made(folder: Path, requests: int = 500) -> WorkloadMaker:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wavescope.errors import OutputExistsError, UsageError
-from wavescope.files import replaced
+from wavescope.outputs import replaced
 
 
 def names(folder: Path) -> list[str]:

@@ -14,7 +14,7 @@ from tests.sqlite_files import new_database
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.sqlite import guarded
 from wavescope.formats.sqlite.sqlite_open import ReadOnlyDatabase, sqlite_errors
-from wavescope.stopping import Stopping
+from wavescope.process import Stopping
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
 

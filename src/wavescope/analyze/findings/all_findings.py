@@ -38,7 +38,7 @@ from wavescope.analyze.quick_findings import (
     input_repaired,
 )
 from wavescope.errors import UsageError
-from wavescope.model.notes import NO_LAUNCH
+from wavescope.model.progress import NO_LAUNCH
 from wavescope.model.result import (
     ColumnOf,
     Finding,

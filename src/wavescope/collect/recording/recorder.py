@@ -32,7 +32,6 @@ from wavescope.collect.running_sessions import (
 from wavescope.collect.runtimes import chosen_runtime, command_on
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
-from wavescope.files import replaced, require_free
 from wavescope.formats.session.copying import copy_session
 from wavescope.formats.session.folder import (
     KERNEL_FILTER,
@@ -51,6 +50,7 @@ from wavescope.formats.session.plain_file import DamagedStreamError
 from wavescope.formats.session.reading import open_session
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
+from wavescope.outputs import replaced, require_free
 from wavescope.version import __version__
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")

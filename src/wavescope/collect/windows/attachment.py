@@ -29,12 +29,12 @@ from wavescope.collect.windows.recorded_window import (
     stop_window,
 )
 from wavescope.errors import MachineError, UsageError
-from wavescope.files import replaced, require_free
 from wavescope.formats.session.layout import OPS
 from wavescope.formats.session.reading import Window, open_session
 from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, no_progress
+from wavescope.outputs import replaced, require_free
 from wavescope.units import duration_text
 
 _LOOK_AGAIN_S = 0.05

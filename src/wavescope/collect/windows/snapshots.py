@@ -12,12 +12,11 @@ from pathlib import Path
 from wavescope.collect.recent_part import boottime_ns, kept_still
 from wavescope.collect.running_sessions import ControlPage, pages_of
 from wavescope.errors import UsageError
-from wavescope.files import replaced
 from wavescope.formats.session.copying import copy_processes, copy_session_facts
 from wavescope.formats.session.reading import open_session, recent_windows
 from wavescope.formats.wavescope.writing import write_trace
-from wavescope.model.notes import Notes
-from wavescope.model.progress import Progress, no_progress
+from wavescope.model.progress import Notes, Progress, no_progress
+from wavescope.outputs import replaced
 
 
 @dataclass(frozen=True)

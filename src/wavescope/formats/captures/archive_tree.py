@@ -24,8 +24,7 @@ from typing import IO, Any
 from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.captures.file_tree import MOST_FILES, FileTree, too_large
-from wavescope.temporary_space import told_when_full
-from wavescope.unpacking import Unpacking
+from wavescope.unpacking import Unpacking, told_when_full
 
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, lzma.LZMAError)
 _ENCRYPTED = 1

@@ -17,7 +17,7 @@ import orjson
 
 from wavescope.arrays import Array
 from wavescope.model.builder import TraceBuilder
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 
 BATCH_EVENTS = 1 << 16
 

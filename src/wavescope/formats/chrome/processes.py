@@ -23,7 +23,7 @@ from wavescope.formats.chrome.event_batch import EventBatch, EventRows, EventTab
 from wavescope.formats.chrome.events import EventFile
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import UNKNOWN
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 
 if TYPE_CHECKING:
     from wavescope.formats.chrome.xla_events import XlaEvents

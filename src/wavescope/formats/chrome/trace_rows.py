@@ -15,8 +15,8 @@ from wavescope.formats.chrome.links import KeyedLinks, Links, OpCauses
 from wavescope.formats.chrome.processes import Reading, Writer
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, KERNELS, LINKS, MARKERS, OPS, UNKNOWN
-from wavescope.model.notes import NO_LAUNCH
 from wavescope.model.op_kinds import KERNEL_TYPE, MARKER_TYPE, OpKind, kind_of_type
+from wavescope.model.progress import NO_LAUNCH
 from wavescope.model.source import Batch
 from wavescope.model.strings import StringTable
 

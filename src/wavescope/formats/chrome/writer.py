@@ -16,7 +16,6 @@ from typing import BinaryIO
 import numpy as np
 import orjson
 
-from wavescope.files import opened_output
 from wavescope.formats.registry import ExportOptions
 from wavescope.formats.timeline import (
     EventBody,
@@ -33,6 +32,7 @@ from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource, read_metadata
 from wavescope.names.kernel_names import short_name
 from wavescope.native import columns_library
+from wavescope.outputs import opened_output
 from wavescope.version import __version__
 
 _OP_CATEGORIES = {OpKind.KERNEL: "kernel", OpKind.COPY: "gpu_memcpy", OpKind.FILL: "gpu_memset"}

@@ -42,7 +42,7 @@ from wavescope.model.counters import (
     Integers,
     kernel_names_and_codes,
 )
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.workload_layout import (
     COUNTER,
     COUNTER_NAME,

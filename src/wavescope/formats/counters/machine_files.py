@@ -17,7 +17,7 @@ from wavescope.errors import UnreadableInputError
 from wavescope.formats.counters.number_rows import real_number
 from wavescope.formats.csv_blocks import MOST_COLUMNS, CsvBlocks
 from wavescope.model.derived_specs import derived_specs
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.workload_layout import SYSTEM_FILE, present_fact
 
 _FILE_LIMIT = 1_000

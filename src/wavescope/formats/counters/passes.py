@@ -44,7 +44,7 @@ from wavescope.model.counters import (
     MultiplexedCounter,
     MultiplexedKernel,
 )
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.workload_layout import (
     ACCUMULATOR,
     ACCUMULATOR_SUFFIX,

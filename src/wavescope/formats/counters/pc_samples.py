@@ -12,7 +12,7 @@ import orjson
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.counters.machine_files import opened_csv
 from wavescope.model.counters import PcSample
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.workload_layout import PC_SAMPLE_FILES, PC_SAMPLE_JSON, PC_SAMPLE_KERNELS
 
 _MOST_PLACES = 1_000_000

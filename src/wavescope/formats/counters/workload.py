@@ -28,7 +28,7 @@ from wavescope.formats.counters.passes import (
 )
 from wavescope.formats.counters.pc_samples import read_pc_samples
 from wavescope.model.counters import ACCUMULATED, CounterTable, Floats
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.workload_layout import (
     ACCUMULATOR,
     ACCUMULATOR_SUFFIX,

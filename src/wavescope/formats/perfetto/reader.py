@@ -8,6 +8,7 @@ so. What is damaged is skipped and counted; a file cut short is read up to there
 from __future__ import annotations
 
 import zlib
+from functools import cached_property
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
@@ -72,7 +73,10 @@ class PerfettoReader:
         self._native: NativeEvents | None = NativeEvents()
         self._short_runs = 0
         self._recognised = 0
-        self._unpacking = Unpacking(path, path.stat().st_size)
+
+    @cached_property
+    def _unpacking(self) -> Unpacking:
+        return Unpacking(self._path, self._path.stat().st_size)
 
     def read(self) -> TraceSource:
         """The trace of the file."""

@@ -22,7 +22,6 @@ from typing import Any, BinaryIO
 import numpy as np
 import orjson
 
-from wavescope.files import opened_output
 from wavescope.formats.perfetto.protobuf import (
     TRACE_PACKET,
     WAVESCOPE_DETAILS,
@@ -63,6 +62,7 @@ from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource, read_metadata
 from wavescope.names.kernel_names import short_name
 from wavescope.native import columns_library
+from wavescope.outputs import opened_output
 from wavescope.version import __version__
 
 _SEQUENCE = integer(Packet.TRUSTED_PACKET_SEQUENCE_ID, 1)

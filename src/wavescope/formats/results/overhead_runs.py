@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from wavescope.errors import UnreadableInputError
-from wavescope.files import replaced
 from wavescope.model.overhead_runs import BASELINE, ArmRun, MetricKind, OverheadRuns, TraceFacts
+from wavescope.outputs import replaced
 
 RUNS_SCHEMA = "wavescope.overhead/1"
 LARGEST_FILE_BYTES = 64 << 20

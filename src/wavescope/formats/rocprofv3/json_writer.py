@@ -17,7 +17,6 @@ import numpy as np
 import orjson
 
 from wavescope.arrays import Array
-from wavescope.files import opened_output
 from wavescope.formats.id_index import IdIndex
 from wavescope.formats.registry import ExportOptions
 from wavescope.formats.rocprofv3.json_names import (
@@ -43,6 +42,7 @@ from wavescope.model.columns import CALLS, LINKS, MARKER_INSTANT, MARKERS, OPS
 from wavescope.model.op_kinds import OpKind, op_kinds
 from wavescope.model.progress import Progress
 from wavescope.model.source import Batch, TraceSource
+from wavescope.outputs import opened_output
 
 _COPY_BYTES = 1 << 20
 _TIMES = '%s"correlation_id":{"internal":%d,"external":0},"start_timestamp":%d,"end_timestamp":%d'

@@ -26,7 +26,7 @@ from wavescope.formats.session.layout import (
 )
 from wavescope.formats.session.pending import pending_path
 from wavescope.formats.session.plain_file import DamagedStreamError, copy_plain, opened_plain
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 
 _IN_ORDER = (
     OPS.suffix,

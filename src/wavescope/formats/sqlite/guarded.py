@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 
-from wavescope.stopping import raise_if_told_to_stop
+from wavescope.process import raise_if_told_to_stop
 
 _STEPS_BETWEEN_CHECKS = 100_000
 _STEPS_OF_ANY_STATEMENT = 10_000_000

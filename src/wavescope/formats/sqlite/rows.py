@@ -34,7 +34,7 @@ from wavescope.formats.sqlite.sqlite_open import ReadOnlyDatabase, quoted, sqlit
 from wavescope.formats.sqlite.sqlite_table import Affinity, TableLayout, table_layout
 from wavescope.formats.sqlite.text_column import numbers_of_texts
 from wavescope.model.columns import UNKNOWN, ColumnType, Table
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, full_batch, missing_value
 from wavescope.model.strings import StringTable
 

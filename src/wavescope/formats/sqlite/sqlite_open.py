@@ -23,8 +23,8 @@ from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.files import ByteStream
 from wavescope.formats.sqlite.guarded import guarded_connection, is_overrun, raise_if_stopped
-from wavescope.stopping import Stopping, remove_temporary
-from wavescope.temporary_space import is_full_disk, no_space_in, told_when_full
+from wavescope.process import Stopping, remove_temporary
+from wavescope.unpacking import is_full_disk, no_space_in, told_when_full
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 SMALLEST_ROW_BYTES = 6

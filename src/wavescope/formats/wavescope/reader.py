@@ -41,7 +41,7 @@ from wavescope.model.columns import (
     ColumnType,
     Table,
 )
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, missing_value
 from wavescope.model.strings import StringTable
 

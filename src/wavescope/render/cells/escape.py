@@ -12,7 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from wavescope.shown_text import visible as visible  # noqa: PLC0414  a part of this module's door
+from wavescope.units import visible as visible  # noqa: PLC0414  a part of this module's door
 
 
 def cell_width(text: str) -> int:

@@ -17,7 +17,7 @@ from wavescope.package_files import package_file
 from wavescope.render.html.markup import Html, bounded, element, joined
 from wavescope.render.html.modules import joined_script
 from wavescope.render.results.json_text import json_bytes, json_for_pages
-from wavescope.shown_text import fit_for_pages
+from wavescope.units import fit_for_pages
 from wavescope.version import __version__
 
 ICON = (

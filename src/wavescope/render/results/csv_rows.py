@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from wavescope.model.result import ResultTable, Value
-from wavescope.shown_text import fit_for_spreadsheets
+from wavescope.units import fit_for_spreadsheets
 
 _NEEDS_QUOTES = re.compile('[",\r\n]')
 

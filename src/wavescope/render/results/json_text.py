@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from wavescope.model.result import Result, Value
-from wavescope.shown_text import fit_for_pages, is_fit_for_pages
+from wavescope.units import fit_for_pages, is_fit_for_pages
 
 _TABLE_HEAD = ("name", "title", "columns")
 

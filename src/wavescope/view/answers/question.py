@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from wavescope.errors import UsageError
-from wavescope.shown_text import fit_for_pages
+from wavescope.units import fit_for_pages
 from wavescope.view.opening import TraceView
 
 JSON = "application/json"

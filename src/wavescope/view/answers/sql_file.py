@@ -15,7 +15,7 @@ from wavescope.formats.wavescope import is_wavescope_file
 from wavescope.model.progress import no_progress
 from wavescope.model.selection import SelectedSource
 from wavescope.model.source import TraceSource
-from wavescope.temporary_space import told_when_full
+from wavescope.unpacking import told_when_full
 from wavescope.view.opening import TraceView
 
 _OWN_FORMAT = "wavescope"

@@ -13,7 +13,7 @@ from wavescope.formats import ExportOptions, exporter_for, open_source
 from wavescope.model.progress import no_progress
 from wavescope.model.selection import SelectedSource, Selection, selected_source
 from wavescope.model.source import TraceSource
-from wavescope.temporary_space import told_when_full
+from wavescope.unpacking import told_when_full
 from wavescope.view.answers.question import BINARY, Answer, Asked
 from wavescope.view.opening import TraceView
 

@@ -18,7 +18,7 @@ from wavescope.errors import UsageError
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.columns import MONITORS
-from wavescope.model.notes import NO_LAUNCH
+from wavescope.model.progress import NO_LAUNCH
 from wavescope.model.result import Finding, Result, Severity
 from wavescope.model.selection import Selection, select
 

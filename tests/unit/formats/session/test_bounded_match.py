@@ -8,7 +8,7 @@ import pytest
 
 from wavescope.formats.session.reading import bounded_match
 from wavescope.formats.session.reading.kernels import kernel_filter
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 
 NAMES = ("gemm_bf16", "attention \u00e4\n", "")
 

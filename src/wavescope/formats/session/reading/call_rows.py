@@ -17,7 +17,7 @@ from wavescope.formats.session.reading.op_rows import LARGEST_TIME
 from wavescope.formats.session.reading.process import ProcessChunks, Window
 from wavescope.formats.session.record_file import Block, Records, is_unreturned
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, UNKNOWN, Table
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.source import Batch, full_batch
 from wavescope.model.strings import StringTable
 from wavescope.names.demangle import demangle

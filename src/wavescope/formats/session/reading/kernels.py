@@ -17,7 +17,7 @@ from wavescope.formats.session.reading.facts import Fact, address, integer, text
 from wavescope.formats.session.record_file import Lookup
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import KERNELS, UNKNOWN
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.strings import StringTable
 from wavescope.names.demangle import demangle, strip_kernel_suffix
 

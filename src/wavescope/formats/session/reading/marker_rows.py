@@ -17,8 +17,8 @@ from wavescope.formats.session.reading.op_rows import LARGEST_TIME
 from wavescope.formats.session.reading.process import ProcessChunks
 from wavescope.formats.session.record_file import Records, is_unclosed
 from wavescope.model.columns import MARKER_INSTANT, MARKER_UNCLOSED, MARKERS, UNKNOWN
-from wavescope.model.notes import Notes
 from wavescope.model.op_kinds import MARKER_TYPE
+from wavescope.model.progress import Notes
 from wavescope.model.source import Batch, full_batch
 from wavescope.model.strings import StringTable
 

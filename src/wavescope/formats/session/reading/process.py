@@ -21,7 +21,7 @@ from wavescope.formats.session.plain_file import DamagedStreamError, plain_bytes
 from wavescope.formats.session.reading.facts import Facts, TickClock, integer, read_facts, text
 from wavescope.formats.session.reading.kernels import kernel_filter
 from wavescope.formats.session.record_file import RecordFile, Records, Texts
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.strings import StringTable
 
 _LARGEST_STATE_BYTES = 64 << 20

@@ -40,7 +40,7 @@ from wavescope.formats.session.reading.small_tables import (
 from wavescope.formats.session.record_file import Lookup
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, UNKNOWN, Table
-from wavescope.model.notes import Notes
+from wavescope.model.progress import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, full_batch
 from wavescope.model.strings import StringTable
 
