@@ -25,7 +25,10 @@ pytestmark = pytest.mark.wheels
 
 COLUMNS = {*SIGNATURES, "wavescope_columns_abi"}
 SYSTEM = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-*")
-EXAMPLES = {"llm_inference.hip", "llm_inference.durations", "llama_bench.durations"}
+EXAMPLES = {
+    *("llm_inference.hip", "llm_inference.py", "empty_kernels.py"),
+    *("llm_inference.durations", "llama_bench.durations"),
+}
 MACOS = TARGETS[-1]
 MACOS_OTHERS = r"_mh_dylib_header|__dso_handle|_Z(n|d)[wal]\w*"
 

@@ -53,11 +53,16 @@ class Installation:
     folder: Path
     before: set[str]
 
+    @property
+    def home(self) -> Path:
+        """Where the user of it keeps files."""
+        return self.folder.with_name("home")
+
     def run(self, *arguments: str | Path, **more: Any) -> subprocess.CompletedProcess[str]:
         """A command with nothing but this environment on PATH: no compiler, no other wavescope."""
         variables = {
             "PATH": str(self.folder / "bin"),
-            "HOME": str(self.folder),
+            "HOME": str(self.home),
             "LC_ALL": "C.UTF-8",
         }
         command = [str(self.folder / "bin" / arguments[0]), *arguments[1:]]
@@ -80,7 +85,9 @@ def installation(request: Any, tmp_path_factory: Any) -> Iterator[Installation]:
     before = files_below(folder)
     (target,) = (target for target in LINUX if target.processor == platform.machine())
     subprocess.run([*pip, "install", "--no-index", wheel_of(target).path], check=True)
-    yield Installation(folder, before)
+    installed = Installation(folder, before)
+    installed.home.mkdir()
+    yield installed
     shutil.rmtree(folder)
 
 
@@ -121,7 +128,7 @@ def test_the_demo_is_recorded_on_the_software_gpu(
     installation: Installation, tmp_path: Path
 ) -> None:
     path = os.pathsep.join((str(installation.folder / "bin"), os.environ["PATH"]))
-    variables = {"PATH": path, "HOME": str(installation.folder), "LC_ALL": "C.UTF-8"}
+    variables = {"PATH": path, "HOME": str(installation.home), "LC_ALL": "C.UTF-8"}
     installation.output("wavescope", "demo", "-o", tmp_path / "output", env=variables)
     (recorded,) = (tmp_path / "output").glob("*.db")
 
