@@ -13,6 +13,8 @@ from fuzz.mutators import raw_bytes, values
 
 Table = tuple[str, list[str]]
 """A table's name and its columns."""
+_REFUSED = (sqlite3.Error, OverflowError, UnicodeDecodeError)
+"""What SQLite says of damage; the last where it quotes bytes of the file that are no text."""
 
 
 def mutate(random: Random, content: bytes) -> bytes:
@@ -24,7 +26,7 @@ def mutate(random: Random, content: bytes) -> bytes:
         path.write_bytes(content)
         try:
             _change(random, path)
-        except (sqlite3.Error, OverflowError):
+        except _REFUSED:
             return _damaged_page(random, path.read_bytes())
         return path.read_bytes()
 
@@ -37,7 +39,7 @@ def _change(random: Random, path: Path) -> None:
             table = random.choice(_tables(connection))
             try:
                 random.choice(_CHANGES)(random, connection, table)
-            except sqlite3.Error:
+            except _REFUSED:
                 continue
 
 

@@ -55,6 +55,15 @@ def test_cells_of_a_database_are_changed(tmp_path: Path) -> None:
     assert len(found) > 4
 
 
+def test_a_database_with_a_schema_that_is_no_text_is_changed(tmp_path: Path) -> None:
+    whole = (
+        SAMPLES["wavescope"](tmp_path).read_bytes().replace(b"CREATE TABLE", b"CREATE \xce\xceBLE")
+    )
+
+    assert mutated_file(Random(1), "trace.db", whole) != whole
+    assert len({mutated_file(Random(seed), "trace.db", whole) for seed in range(20)}) > 4
+
+
 def _rows(connection: sqlite3.Connection) -> str:
     try:
         return str(connection.execute("SELECT * FROM rocpd_op").fetchall())
