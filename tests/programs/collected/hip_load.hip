@@ -105,7 +105,7 @@ int main(int count, char** arguments) {
   replays = std::atoi(arguments[4]);
   int devices = 0;
   MUST(hipGetDeviceCount(&devices));
-  // It walks through all streams without a lock, too, in hipMalloc, hipFree and hipDeviceSynchronize: these calls are made
+  // It walks through all streams without a lock, too, in hipMalloc and hipDeviceSynchronize: these calls are made
   // while there is but one thread.
   std::vector<Streams> streams;
   for (int i = 0; i < devices * thread_count; i++) streams.push_back(new_streams(i / thread_count));
@@ -114,13 +114,11 @@ int main(int count, char** arguments) {
     threads.emplace_back(use_streams, i / thread_count, i % thread_count, std::cref(streams[i]));
   }
   for (std::thread& thread : threads) thread.join();
+  // The memory goes with the process: after graphs, hipFree of HIP 5.2.3 itself crashes in 1 to 2 of 100 runs, recorded or not.
   for (int i = 0; i < devices * thread_count; i++) {
     MUST(hipSetDevice(i / thread_count));
     MUST(hipDeviceSynchronize());
-    for (const Stream& mine : streams[i]) {
-      MUST(hipFree(mine.values));
-      MUST(hipStreamDestroy(mine.stream));
-    }
+    for (const Stream& mine : streams[i]) MUST(hipStreamDestroy(mine.stream));
   }
   std::puts("done");
   return 0;

@@ -59,7 +59,12 @@ def encoded(digest: RankDigest) -> bytes:
     """The digest as bytes."""
     writer = ColumnWriter()
     numbers = _write(writer, digest)
-    header = orjson.dumps({"columns": writer.described, "numbers": numbers})
+    try:
+        header = orjson.dumps({"columns": writer.described, "numbers": numbers})
+    except TypeError as error:  # what orjson says of integers beyond 64 bits
+        raise UnreadableInputError(
+            "the digest of a rank", "times of its trace add up to more than 64 bits hold"
+        ) from error
     body = b"".join((_HEADER_SIZE.pack(len(header)), header, *writer.parts))
     packed = zlib.compress(body, _PACKING)
     return _HEAD.pack(_MAGIC, _VERSION, zlib.crc32(packed), len(body)) + packed

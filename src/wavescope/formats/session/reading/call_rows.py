@@ -184,7 +184,8 @@ class CallRows:
         starts = records["start"].astype(np.int64)
         is_open = is_unreturned(records)
         ends = np.where(is_open, self.last_event_ns, records["end"].astype(np.int64))
-        functions = np.minimum(records["function"], len(self._name_codes) - 1)
+        # A damaged session may name more functions than a record can tell apart.
+        functions = np.minimum(records["function"].astype(np.int64), len(self._name_codes) - 1)
         with_arguments = np.array(
             [bool(self._function(i).arguments) for i in range(len(self._name_codes))]
         )
