@@ -1,7 +1,7 @@
 """Another suite of Debian in a folder, to run programs in: Python, ROCr and HIP, no compiler.
 
     python -m tools.debian_root trixie                       # fetched where needed; its versions
-    python -m tools.debian_root trixie -- python3 --version  # in it, with this folder as /work
+    python -m tools.debian_root trixie -- python3 --version  # in it, with this folder as /mnt
 
 It is fetched and verified as the runtimes of `wavescope softgpu --fetch` are, from the archive that
 the machine's apt uses, and kept beside them. Programs in it cannot change it and have no network.
@@ -27,7 +27,7 @@ from wavescope.collect.runtimes.packages import Package
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.model.progress import Tell, tell_nobody
 
-WORK = "/work"
+WORK = "/mnt"
 """Where programs in a root find the folder that they share with the machine."""
 _BASE = ("base-files", "bash", "coreutils", "dash", "libc-bin", "python3", "python3-venv")
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -39,7 +39,7 @@ root=$1 work=$2 chroot=$3; shift 3
 mount --bind "$root" "$root"
 for folder in proc dev sys; do mount --rbind /$folder "$root/$folder"; done
 mount -t tmpfs none "$root/tmp"
-mount --rbind "$work" "$root/work"
+mount --rbind "$work" "$root/mnt"
 mount -o remount,bind,ro "$root"
 exec "$chroot" "$root" "$@"
 """
@@ -65,7 +65,7 @@ class DebianRoot:
     def command(
         self, work: Path, command: Sequence[str], variables: Mapping[str, str] | None = None
     ) -> list[str]:
-        """What to execute so that `command` runs in it, with `work` as its folder `/work`."""
+        """What to execute so that `command` runs in it, with `work` as its folder `/mnt`."""
         own = {**_VARIABLES, **(variables or {})}
         inside = ["/usr/bin/env", "-i", f"--chdir={WORK}", *(f"{n}={v}" for n, v in own.items())]
         given = [str(self.folder), str(work), _tool("chroot")]
@@ -111,7 +111,6 @@ def _finish(runtime: Runtime) -> None:
     root = runtime.root
     status = root / "var/lib/dpkg/status"
     if not status.exists():
-        (root / WORK.lstrip("/")).mkdir(exist_ok=True)
         subprocess.run([_tool("ldconfig"), "-r", str(root)], check=True, capture_output=True)
         _bundle_certificates(root)
         status.parent.mkdir(parents=True, exist_ok=True)

@@ -13,10 +13,12 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
+from wavescope.closing import on_error
 from wavescope.errors import OutputExistsError, UsageError
 
 LONGEST_TOLD_NAME = 80
@@ -202,15 +204,17 @@ def alone_in(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        _lock_alone(descriptor, folder)
-        yield
-    except BaseException:
-        with suppress(OSError):
-            for path in made:
-                path.rmdir()
-        raise
+        with on_error(partial(_remove_empty, made)):
+            _lock_alone(descriptor, folder)
+            yield
     finally:
         os.close(descriptor)
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    with suppress(OSError):
+        for path in folders:
+            path.rmdir()
 
 
 def _lock_alone(descriptor: int, folder: Path) -> None:

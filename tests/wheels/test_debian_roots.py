@@ -56,7 +56,7 @@ class Installed:
 
     root: DebianRoot
     work: Path
-    """The folder that is `/work` there, and the folder that commands start in."""
+    """The folder that is `/mnt` there, and the folder that commands start in."""
 
     def run(self, *command: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         """Run a command there to its end; it has to end with `code`."""
@@ -166,7 +166,7 @@ def test_a_program_is_traced_as_it_ran_on_the_suites_runtime(
     program = built_there(installed, PROGRAMS / "collected" / source)
     truth, output = f"{program.name}-{mode}.csv", f"{program.name}-{mode}.db"
 
-    gpus = f"--softgpu=gfx90a,gpus=2,truth=/work/{truth}"
+    gpus = f"--softgpu=gfx90a,gpus=2,truth={WORK}/{truth}"
     installed.run(
         "wavescope", "trace", gpus, "-m", mode, "-o", output, f"./{program.name}", *arguments
     )
@@ -227,7 +227,7 @@ def test_without_rocm_the_demo_records_on_a_fetched_runtime(installed: Installed
     fetched = NamedRuntime("6.4").require()
     shutil.copytree(fetched.folder, installed.work / "runtimes" / fetched.name, symlinks=True)
     (installed.work / "without_rocm.py").write_text(WITHOUT_ROCM)
-    there = ("env", "WAVESCOPE_RUNTIMES=/work/runtimes", "python3", "without_rocm.py")
+    there = ("env", f"WAVESCOPE_RUNTIMES={WORK}/runtimes", "python3", "without_rocm.py")
 
     done = installed.run(*there, "wavescope", "demo", "-o", "fetched")
 
