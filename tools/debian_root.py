@@ -109,6 +109,7 @@ def _wanted(suite: str) -> WantedRuntime:
 def _finish(runtime: Runtime) -> None:
     """Do what installing does besides unpacking, where that was not done before."""
     root = runtime.root
+    (root / WORK.lstrip("/")).mkdir(exist_ok=True)
     status = root / "var/lib/dpkg/status"
     if not status.exists():
         subprocess.run([_tool("ldconfig"), "-r", str(root)], check=True, capture_output=True)
