@@ -1,8 +1,6 @@
 #include "sqlite_pages/table_reader.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace wavescope::sqlite_pages {
 
@@ -10,22 +8,6 @@ namespace {
 
 constexpr size_t kLargestDepth = 20;  // SQLite's own limit for a b-tree
 constexpr uint32_t kSmallestCell = 4;
-constexpr uint64_t kLargestRecordHeader = 98307;  // SQLite refuses longer ones
-constexpr uint64_t kInvalidBytes = UINT64_MAX;
-
-constexpr std::array<uint64_t, 12> kFixedBytes = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, kInvalidBytes, kInvalidBytes};
-
-inline uint64_t value_bytes(uint64_t type) { return type >= 12 ? (type - 12) / 2 : kFixedBytes[type]; }
-
-// The eight bytes at `value` as a big-endian integer.
-inline int64_t load_word(const uint8_t* value) {
-  uint64_t word;
-  std::memcpy(&word, value, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  word = __builtin_bswap64(word);
-#endif
-  return static_cast<int64_t>(word);
-}
 
 }  // namespace
 
@@ -34,16 +16,7 @@ int TableReader::open(const char* path, uint32_t root_page, const WavescopeReadC
   if (status != WAVESCOPE_PAGES_OK) return status;
   split_ = PayloadSplit(source_.header().usable_bytes);
   root_page_ = root_page;
-  for (int32_t index = 0; index < column_count; ++index) {
-    const WavescopeReadColumn& request = columns[index];
-    if (request.position == WAVESCOPE_COLUMN_IS_ROWID) {
-      rowid_targets_.push_back(static_cast<size_t>(index));
-    } else {
-      columns_.push_back({request, static_cast<size_t>(index), {}, {}});
-    }
-  }
-  std::sort(columns_.begin(), columns_.end(),
-            [](const Column& left, const Column& right) { return left.request.position < right.request.position; });
+  decoder_.want(columns, column_count);
   visited_.resize(static_cast<size_t>(source_.page_count()) + 1);
   overflow_page_.resize(source_.header().page_bytes);
   return WAVESCOPE_PAGES_OK;
@@ -99,19 +72,11 @@ bool TableReader::is_apart(const Cell& cell) {
 }
 
 int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes, const WavescopeReadTarget* targets) {
-  row_ = 0;
-  held_text_bytes_ = 0;
-  for (Column& column : columns_) {
-    column.output = targets[column.target];
-    column.text.clear();
-    if (column.request.kind == WAVESCOPE_COLUMN_TEXT) static_cast<int64_t*>(column.output.values)[0] = 0;
-  }
-  rowid_outputs_.clear();
-  for (const size_t target : rowid_targets_) rowid_outputs_.push_back(static_cast<int64_t*>(targets[target].values));
+  decoder_.begin(targets);
   if (leaf_.page == nullptr && !at_end_) return corrupt(root_page_);  // never placed, or placing failed
   Cell cell;
   bool is_there;
-  while (static_cast<int64_t>(row_) < max_rows && held_text_bytes_ < text_limit_bytes) {
+  while (static_cast<int64_t>(decoder_.rows()) < max_rows && decoder_.held_text_bytes() < text_limit_bytes) {
     int status = next_cell(cell, is_there);
     if (status != WAVESCOPE_PAGES_OK || !is_there || cell.rowid > last_rowid) return status;
     if (!is_apart(cell)) return corrupt(leaf_.number);
@@ -120,18 +85,13 @@ int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_b
     last_rowid_ = floor_ = cell.rowid;
     before_first_ = false;
     ++leaf_.next_cell;
-    ++row_;
+    decoder_.next_row();
   }
   return WAVESCOPE_PAGES_OK;
 }
 
-// Walks all rows and decodes what is wanted of them as read() does; values of another kind are no damage.
 int TableReader::verify() {
-  std::vector<std::array<int64_t, 2>> values(columns_.size());
-  uint8_t null = 0;
-  for (size_t index = 0; index < columns_.size(); ++index) columns_[index].output = {values[index].data(), &null};
-  rowid_outputs_.clear();
-  row_ = 0;
+  decoder_.begin_for_nobody();
   Cell cell;
   bool is_there;
   int status = seek_after(INT64_MIN);
@@ -139,9 +99,9 @@ int TableReader::verify() {
     status = next_cell(cell, is_there);
     if (status != WAVESCOPE_PAGES_OK || !is_there) break;
     if (!is_apart(cell)) return corrupt(leaf_.number);
-    for (Column& column : columns_) column.text.clear();
     status = store_row(cell);
     if (status == WAVESCOPE_PAGES_UNEXPECTED_VALUE) status = WAVESCOPE_PAGES_OK;
+    decoder_.forget_row();
     floor_ = cell.rowid;
     before_first_ = false;
     ++leaf_.next_cell;
@@ -183,20 +143,11 @@ bool TableReader::spans_are_apart() {
 }
 
 void TableReader::describe(WavescopeReadOutcome& outcome) const {
-  outcome.rows = static_cast<int64_t>(row_);
+  outcome.rows = static_cast<int64_t>(decoder_.rows());
   outcome.last_rowid = last_rowid_;
   outcome.bad_page = bad_page_;
   outcome.error_number = source_.error_number();
   outcome.at_end = at_end_ ? 1 : 0;
-}
-
-const std::vector<uint8_t>* TableReader::text(int32_t target) const {
-  for (const Column& column : columns_) {
-    if (column.target == static_cast<size_t>(target) && column.request.kind == WAVESCOPE_COLUMN_TEXT) {
-      return &column.text;
-    }
-  }
-  return nullptr;
 }
 
 int TableReader::enter(uint32_t number) {
@@ -354,152 +305,20 @@ int TableReader::assemble(const Cell& cell) {
 }
 
 int TableReader::store_row(const Cell& cell) {
-  Decoded decoded = decode(cell.local, cell.local_bytes, cell.payload_bytes);
+  using Decoded = RecordDecoder::Decoded;
+  Decoded decoded = decoder_.decode(cell.local, cell.local_bytes, cell.payload_bytes);
   if (decoded == Decoded::kNeedsOverflow) {
-    forget_row();
+    decoder_.forget_row();
     const int status = assemble(cell);
     if (status != WAVESCOPE_PAGES_OK) return status;
-    decoded = decode(assembled_.data(), cell.payload_bytes, cell.payload_bytes);
+    decoded = decoder_.decode(assembled_.data(), cell.payload_bytes, cell.payload_bytes);
   }
   if (decoded != Decoded::kRow) {
-    forget_row();
+    decoder_.forget_row();
     return decoded == Decoded::kUnexpected ? static_cast<int>(WAVESCOPE_PAGES_UNEXPECTED_VALUE) : corrupt(leaf_.number);
   }
-  for (int64_t* const output : rowid_outputs_) output[row_] = cell.rowid;
+  decoder_.store_rowid(cell.rowid);
   return WAVESCOPE_PAGES_OK;
-}
-
-TableReader::Decoded TableReader::decode(const uint8_t* record, uint64_t available, uint64_t payload) {
-  if (columns_.empty()) return Decoded::kRow;
-  const RecordShape* shape = shapes_.find(record, available);
-  if (shape == nullptr) {
-    const Decoded parsed = parse_header(record, available, payload);
-    if (parsed != Decoded::kRow) return parsed;
-    shapes_.remember(record, available, parsed_);
-    shape = &parsed_;
-  }
-  // Also where the end is greater than the payload: the difference is huge then.
-  if (payload - shape->end > shape->most_behind) return Decoded::kCorrupt;
-  if (shape->end > available) return Decoded::kNeedsOverflow;
-  const StoredValue* stored = shape->values.data();
-  const size_t row = row_;
-  for (Column& column : columns_) {
-    const uint8_t* const value = record + stored->offset;
-    if (stored->is_integer) {
-      const int64_t integer = ((load_word(value) >> stored->shift) & stored->mask) + stored->constant;
-      static_cast<int64_t*>(column.output.values)[row] = integer;
-    } else {
-      const Decoded decoded = store_value(column, value, stored->type, stored->bytes);
-      if (decoded != Decoded::kRow) return decoded;
-    }
-    ++stored;
-  }
-  return Decoded::kRow;
-}
-
-// Puts the place of every wanted value into parsed_.
-TableReader::Decoded TableReader::parse_header(const uint8_t* record, uint64_t available, uint64_t payload) {
-  uint64_t header_bytes;
-  const uint8_t* at = read_varint(record, record + available, header_bytes);
-  if (at == nullptr) return available < payload ? Decoded::kNeedsOverflow : Decoded::kCorrupt;
-  if (header_bytes > payload || header_bytes > kLargestRecordHeader) return Decoded::kCorrupt;
-  if (header_bytes > available) return Decoded::kNeedsOverflow;
-  const uint8_t* const header_end = record + header_bytes;
-  parsed_.values.clear();
-  uint64_t value_at = header_bytes;
-  auto wanted = columns_.begin();
-  for (int32_t position = 0; wanted != columns_.end(); ++position) {
-    if (at >= header_end) {  // written before the column was added to the table
-      for (; wanted != columns_.end(); ++wanted) {
-        if (wanted->request.has_default != 0) return Decoded::kUnexpected;
-        parsed_.values.push_back(placed(*wanted, 0, 0, 0));
-      }
-      break;
-    }
-    uint64_t type;
-    at = read_varint(at, header_end, type);
-    if (at == nullptr) return Decoded::kCorrupt;
-    const uint64_t bytes = value_bytes(type);
-    if (bytes > payload - value_at) return Decoded::kCorrupt;
-    if (position == wanted->request.position) {
-      parsed_.values.push_back(placed(*wanted, value_at, type, bytes));
-      ++wanted;
-    }
-    value_at += bytes;
-  }
-  if (at > header_end && header_bytes != 0) return Decoded::kCorrupt;
-  parsed_.end = value_at;
-  // Behind the last value that the header speaks of there is nothing.
-  parsed_.most_behind = at == header_end ? 0 : kLargestPayload;
-  return Decoded::kRow;
-}
-
-StoredValue TableReader::placed(const Column& column, uint64_t offset, uint64_t type, uint64_t bytes) {
-  // No record is longer than kLargestPayload: all three fit.
-  StoredValue stored{static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes), static_cast<uint32_t>(type)};
-  stored.is_integer = column.request.kind == WAVESCOPE_COLUMN_INTEGER && type <= 9 && type != 7;
-  if (!stored.is_integer) return stored;
-  if (bytes != 0) {
-    stored.mask = -1;
-    stored.shift = static_cast<uint8_t>(64 - 8 * bytes);
-  } else {
-    stored.constant = type == 0 ? column.request.missing_bits : static_cast<int64_t>(type) - 8;
-  }
-  return stored;
-}
-
-TableReader::Decoded TableReader::store_value(Column& column, const uint8_t* value, uint64_t type, uint64_t bytes) {
-  if (type == 0) {
-    store_null(column);
-    return Decoded::kRow;
-  }
-  if (column.request.kind == WAVESCOPE_COLUMN_TEXT) {
-    if (type < 12) return Decoded::kUnexpected;
-    column.text.insert(column.text.end(), value, value + bytes);
-    held_text_bytes_ += static_cast<int64_t>(bytes);
-    static_cast<int64_t*>(column.output.values)[row_ + 1] = static_cast<int64_t>(column.text.size());
-    column.output.nulls[row_] = 0;
-    return Decoded::kRow;
-  }
-  if (type >= 12) return Decoded::kUnexpected;
-  if (type == 7) {
-    if (column.request.kind == WAVESCOPE_COLUMN_INTEGER) return Decoded::kUnexpected;
-    const uint64_t bits = load_u64(value);
-    double real;
-    std::memcpy(&real, &bits, sizeof real);
-    if (std::isnan(real)) {  // SQLite reads it as NULL
-      store_null(column);
-    } else {
-      static_cast<double*>(column.output.values)[row_] = real;
-    }
-    return Decoded::kRow;
-  }
-  const int64_t integer = type <= 6 ? load_word(value) >> (64 - 8 * bytes) : static_cast<int64_t>(type) - 8;
-  if (column.request.kind == WAVESCOPE_COLUMN_INTEGER) {
-    static_cast<int64_t*>(column.output.values)[row_] = integer;
-  } else {
-    static_cast<double*>(column.output.values)[row_] = static_cast<double>(integer);
-  }
-  return Decoded::kRow;
-}
-
-void TableReader::store_null(Column& column) {
-  if (column.request.kind == WAVESCOPE_COLUMN_TEXT) {
-    static_cast<int64_t*>(column.output.values)[row_ + 1] = static_cast<int64_t>(column.text.size());
-    column.output.nulls[row_] = 1;
-  } else {
-    static_cast<int64_t*>(column.output.values)[row_] = column.request.missing_bits;
-  }
-}
-
-// Takes back the text of a row that could not be completed.
-void TableReader::forget_row() {
-  for (Column& column : columns_) {
-    if (column.request.kind != WAVESCOPE_COLUMN_TEXT) continue;
-    const int64_t kept = static_cast<const int64_t*>(column.output.values)[row_];
-    held_text_bytes_ -= static_cast<int64_t>(column.text.size()) - kept;
-    column.text.resize(static_cast<size_t>(kept));
-  }
 }
 
 int TableReader::corrupt(uint32_t page_number) {

@@ -1,4 +1,4 @@
-// Walks the leaves of one table b-tree in rowid order and decodes the wanted columns of each record.
+// Walks the leaves of one table b-tree in rowid order; a decoder gets each record. Damage ends the walk.
 #ifndef WAVESCOPE_SQLITE_TABLE_READER_H
 #define WAVESCOPE_SQLITE_TABLE_READER_H
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sqlite_pages/page_source.h"
-#include "sqlite_pages/record_shapes.h"
+#include "sqlite_pages/record_decoder.h"
 #include "sqlite_pages/sqlite_pages.h"
 
 namespace wavescope::sqlite_pages {
@@ -18,19 +18,14 @@ class TableReader {
   int open(const char* path, uint32_t root_page, const WavescopeReadColumn* columns, int32_t column_count);
   int seek_after(int64_t rowid);
   int read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_bytes, const WavescopeReadTarget* targets);
+  // Walks through all rows and decodes what is wanted of them; values of another kind are no damage.
   int verify();
 
   void describe(WavescopeReadOutcome& outcome) const;
-  const std::vector<uint8_t>* text(int32_t column) const;
+  const std::vector<uint8_t>* text(int32_t target) const { return decoder_.text(target); }
   int error_number() const { return source_.error_number(); }
 
  private:
-  struct Column {
-    WavescopeReadColumn request;
-    size_t target;               // its place in the caller's list
-    WavescopeReadTarget output;  // where this read puts its values
-    std::vector<uint8_t> text;   // bytes of the rows of this read
-  };
   struct Interior {
     std::vector<uint8_t> page;
     uint32_t cells = 0;
@@ -57,7 +52,6 @@ class TableReader {
     int64_t rowid = 0;
   };
   static constexpr size_t kNoDepth = SIZE_MAX;
-  enum class Decoded { kRow, kNeedsOverflow, kUnexpected, kCorrupt };
 
   int enter(uint32_t number);
   int enter_interior(uint32_t number, const uint8_t* page);
@@ -76,31 +70,19 @@ class TableReader {
   bool interior_cell(const Interior& interior, uint32_t index, uint32_t& child, int64_t& key, size_t* end = nullptr) const;
   int assemble(const Cell& cell);
   int store_row(const Cell& cell);
-  Decoded decode(const uint8_t* record, uint64_t available, uint64_t payload);
-  Decoded parse_header(const uint8_t* record, uint64_t available, uint64_t payload);
-  static StoredValue placed(const Column& column, uint64_t offset, uint64_t type, uint64_t bytes);
-  Decoded store_value(Column& column, const uint8_t* value, uint64_t type, uint64_t bytes);
-  void store_null(Column& column);
-  void forget_row();
   int corrupt(uint32_t page_number);
   int unreadable(uint32_t page_number);
 
   PageSource source_;
   PayloadSplit split_;
   uint32_t root_page_ = 0;
-  std::vector<Column> columns_;       // in record order
-  std::vector<size_t> rowid_targets_;
-  std::vector<int64_t*> rowid_outputs_;
-  RecordShapes shapes_;
-  RecordShape parsed_;
+  RecordDecoder decoder_;
   std::vector<Interior> interiors_;   // the path from the root; only the first depth_ are in use
   size_t depth_ = 0;
   Leaf leaf_;
   std::vector<bool> visited_;         // a page belongs to a tree once: this ends every loop
   std::vector<uint8_t> assembled_;
   std::vector<uint8_t> overflow_page_;
-  size_t row_ = 0;
-  int64_t held_text_bytes_ = 0;
   int64_t last_rowid_ = INT64_MIN;
   int64_t floor_ = INT64_MIN;         // the next rowid must be greater, by the rows before it and the pages above it
   int64_t ceiling_ = INT64_MAX;       // no rowid of this leaf may be greater, by the pages above it

@@ -1,0 +1,63 @@
+// Decodes the wanted columns of records, one row after the other, to where the caller wants them.
+#ifndef WAVESCOPE_SQLITE_RECORD_DECODER_H
+#define WAVESCOPE_SQLITE_RECORD_DECODER_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sqlite_pages/record_shapes.h"
+#include "sqlite_pages/sqlite_pages.h"
+
+namespace wavescope::sqlite_pages {
+
+class RecordDecoder {
+ public:
+  enum class Decoded { kRow, kNeedsOverflow, kUnexpected, kCorrupt };
+
+  void want(const WavescopeReadColumn* columns, int32_t column_count);
+  void begin(const WavescopeReadTarget* targets);
+  // What is decoded is looked at and thrown away: each row takes the place of the one before it.
+  void begin_for_nobody();
+
+  // Of a record of `payload` bytes the first `available` are at `record`.
+  Decoded decode(const uint8_t* record, uint64_t available, uint64_t payload);
+  void store_rowid(int64_t rowid) {
+    for (int64_t* const output : rowid_outputs_) output[row_] = rowid;
+  }
+  void next_row() { ++row_; }
+  // Takes back the text of a row that could not be completed.
+  void forget_row();
+
+  size_t rows() const { return row_; }
+  int64_t held_text_bytes() const { return held_text_bytes_; }
+  const std::vector<uint8_t>* text(int32_t target) const;
+
+ private:
+  struct Column {
+    WavescopeReadColumn request;
+    size_t target;               // its place in the caller's list
+    WavescopeReadTarget output;  // where this read puts its values
+    std::vector<uint8_t> text;   // bytes of the rows of this read
+  };
+
+  Decoded parse_header(const uint8_t* record, uint64_t available, uint64_t payload);
+  static StoredValue placed(const Column& column, uint64_t offset, uint64_t type, uint64_t bytes);
+  Decoded store_value(Column& column, const uint8_t* value, uint64_t type, uint64_t bytes);
+  void store_null(Column& column);
+
+  std::vector<Column> columns_;  // in record order
+  std::vector<size_t> rowid_targets_;
+  std::vector<int64_t*> rowid_outputs_;
+  std::vector<std::array<int64_t, 2>> unread_values_;
+  uint8_t unread_null_ = 0;
+  RecordShapes shapes_;
+  RecordShape parsed_;
+  size_t row_ = 0;
+  int64_t held_text_bytes_ = 0;
+};
+
+}  // namespace wavescope::sqlite_pages
+
+#endif
