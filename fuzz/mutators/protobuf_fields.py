@@ -6,6 +6,7 @@ from random import Random
 from typing import NamedTuple
 
 from fuzz.mutators import raw_bytes, values
+from wavescope.formats.protobuf_wire import varint
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
@@ -47,9 +48,9 @@ def _other(random: Random, field: Field) -> list[bytes]:
     if choice == 2:
         return [_encoded(field._replace(number=random.randint(0, 40)))]
     if choice == 3:
-        return [_key(field.number, random.randrange(8)) + _varint(values.integer(random))]
+        return [_key(field.number, random.randrange(8)) + varint(values.integer(random))]
     if choice == 4:
-        return [_key(field.number, _BYTES) + _varint(values.integer(random)) + b"abc"]
+        return [_key(field.number, _BYTES) + varint(values.integer(random)) + b"abc"]
     if choice == 5:
         return [_encoded(Field(field.number, _BYTES, values.text(random).encode()))]
     if choice == 6 and isinstance(field.value, bytes):
@@ -59,22 +60,13 @@ def _other(random: Random, field: Field) -> list[bytes]:
 
 def _encoded(field: Field) -> bytes:
     if isinstance(field.value, int):
-        return _key(field.number, field.wire) + _varint(field.value)
-    length = _varint(len(field.value)) if field.wire == _BYTES else b""
+        return _key(field.number, field.wire) + varint(field.value)
+    length = varint(len(field.value)) if field.wire == _BYTES else b""
     return _key(field.number, field.wire) + length + field.value
 
 
 def _key(number: int, wire: int) -> bytes:
-    return _varint(number << 3 | wire)
-
-
-def _varint(value: int) -> bytes:
-    value &= (1 << 64) - 1
-    digits = bytearray()
-    while value > 0x7F:
-        digits.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*digits, value])
+    return varint(number << 3 | wire)
 
 
 def _fields(content: bytes) -> list[Field]:

@@ -155,4 +155,5 @@ def test_what_is_cut_or_damaged_is_an_unreadable_input(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith(f"error: cannot read {path}")
+    assert "\nhint: was it copied completely?" in said.err
     assert "space" not in said.err

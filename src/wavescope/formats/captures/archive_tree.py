@@ -28,6 +28,7 @@ from wavescope.unpacking import Unpacking, told_when_full
 
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, lzma.LZMAError)
 _ENCRYPTED = 1
+_ZIP_MEMBER = b"PK\x03\x04"
 _BLOCK_BYTES = 1 << 20
 _INFLATERS: dict[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open,
@@ -40,13 +41,19 @@ _INFLATERS: dict[bytes, Callable[..., Any]] = {
 def opened_archive(path: Path) -> FileTree | None:
     """The tree of an archive, None when `path` is none."""
     try:
-        if zipfile.is_zipfile(path):
+        if zipfile.is_zipfile(path) or _begins_as_zip(path):
             return ZipTree(path)
         if tarfile.is_tarfile(path):
             return TarTree(path)
     except _DAMAGED as error:
-        raise UnreadableInputError(path, _reason(error)) from error
+        raise _damaged(path, error) from error
     return None
+
+
+def _begins_as_zip(path: Path) -> bool:
+    """Whether a file begins as a zip archive; a cut one has lost the list that is its end."""
+    with path.open("rb") as file:
+        return file.read(len(_ZIP_MEMBER)) == _ZIP_MEMBER
 
 
 class ZipTree:
@@ -57,7 +64,7 @@ class ZipTree:
         try:
             self._archive = zipfile.ZipFile(path)
         except (*_DAMAGED, RuntimeError) as error:
-            raise UnreadableInputError(path, _reason(error)) from error
+            raise _damaged(path, error) from error
         weakref.finalize(self, self._archive.close)
 
     @property
@@ -82,7 +89,7 @@ class ZipTree:
             with self._archive.open(self._stored_names[name]) as member:
                 return _bounded(member, f"{self.path}:{name}", most_bytes)
         except (*_DAMAGED, RuntimeError) as error:
-            raise UnreadableInputError(f"{self.path}:{name}", _reason(error)) from error
+            raise _damaged(f"{self.path}:{name}", error) from error
 
     @cached_property
     def _stored_names(self) -> dict[str, str]:
@@ -108,7 +115,7 @@ class TarTree:
                 if member.isreg()
             }
         except _DAMAGED as error:
-            raise UnreadableInputError(path, _reason(error)) from error
+            raise _damaged(path, error) from error
 
     @property
     def path(self) -> str:
@@ -127,7 +134,7 @@ class TarTree:
             assert file is not None
             return _bounded(file, f"{self.path}:{name}", most_bytes)
         except _DAMAGED as error:
-            raise UnreadableInputError(f"{self.path}:{name}", _reason(error)) from error
+            raise _damaged(f"{self.path}:{name}", error) from error
 
 
 def _seekable_tar(path: Path) -> IO[bytes]:
@@ -184,5 +191,6 @@ def _bounded(file: IO[bytes], shown: str, most_bytes: int) -> bytes:
     return data
 
 
-def _reason(error: BaseException) -> str:
-    return f"damaged archive: {error}" if str(error) else "damaged archive"
+def _damaged(shown: str | Path, error: BaseException) -> UnreadableInputError:
+    reason = f"damaged archive: {error}" if str(error) else "damaged archive"
+    return UnreadableInputError(shown, reason, hint="was it copied completely?")

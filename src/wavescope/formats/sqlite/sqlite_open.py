@@ -140,7 +140,9 @@ class ReadOnlyDatabase:
                     unpacked.write(block)
             if packed.was_cut:
                 raise UnreadableInputError(
-                    self.path, "its gzip data is damaged (it ends too early)"
+                    self.path,
+                    "its gzip data is damaged (it ends early)",
+                    hint="was it copied completely?",
                 )
 
 
