@@ -5,7 +5,9 @@
 
 namespace {
 
-wavescope::HsaApi api;
+using namespace wavescope;
+
+HsaApi api;
 
 void pass_on(const void* packets, uint64_t count, uint64_t, void*, hsa_amd_queue_intercept_packet_writer writer) {
   writer(packets, count);
@@ -24,9 +26,9 @@ hsa_status_t create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
 
 // The tables differ from version to version: they are taken as the collector takes them.
 extern "C" bool OnLoad(void* tables, uint64_t, uint64_t, const char* const*) {
-  wavescope::HsaHooks hooks{};
+  HsaHooks hooks{};
   std::string reason;
-  if (!wavescope::take_tables(*static_cast<HsaApiTable*>(tables), wavescope::runtime_exports, api, hooks, reason)) return false;
+  if (!take_tables(*static_cast<HsaApiTable*>(tables), runtime_exports, api, hooks, reason)) return false;
   *hooks.queue_create = create;
   return true;
 }

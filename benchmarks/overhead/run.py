@@ -6,8 +6,9 @@
     .venv/bin/python benchmarks/overhead/run.py --signals each
 
 The arms take turns in one run: no tool, bare queue interception (a tool that only passes packets
-on), each mode, standard mode with completion signals of the runtime, and standard mode while
-recording is paused. `submit` is CPU of the submitting thread per dispatch, `host` that of all
+on), each mode, standard mode with completion signals of the runtime, standard mode while recording
+is paused, and both with a ring of the collector's instead of the runtime's interception (own).
+`submit` is CPU of the submitting thread per dispatch, `host` that of all
 threads but the software GPU's, `process` that of all, read 200 ms after each round so that a
 tool's backlog counts.
 Figures are medians over all rounds; the ratio is to bare interception. It is host CPU on a
@@ -35,7 +36,7 @@ from wavescope.collect.softgpu import softgpu_environment
 from wavescope.package_files import library_path
 
 HERE = Path(__file__).resolve().parent
-ARMS = ("none", "bare", "lite", "standard", "full", "hip", "runtime", "paused")
+ARMS = ("none", "bare", "lite", "standard", "full", "hip", "runtime", "paused", "own", "own-paused")
 BUDGETS = {"last": (1.3, 1.5), "each": (1.5, 1.5)}
 """Ratios for submit and host, by which dispatches carry a signal of the program."""
 
@@ -64,9 +65,8 @@ def bare_tool(folder: Path) -> Path:
     tool = folder / "bare_interception.so"
     native = HERE.parents[1] / "native"
     sources = [str(HERE / "bare_interception.cpp"), str(native / "collector_hsa" / "hsa_api.cpp")]
-    flags = ["-O2", "-std=c++17", "-shared", "-fPIC", "-DAMD_INTERNAL_BUILD"]
-    folders = ["-I/usr/include/hsa", f"-I{native}"]
-    subprocess.run(["g++", *flags, *folders, "-o", str(tool), *sources, "-ldl"], check=True)
+    flags = ["-O2", "-std=c++17", "-shared", "-fPIC", f"-I{native}"]
+    subprocess.run(["g++", *flags, "-o", str(tool), *sources, "-ldl"], check=True)
     return tool
 
 
@@ -91,9 +91,10 @@ def environment(arm: str, session: Path, tool: Path, kernel_ns: int) -> dict[str
         "HSA_TOOLS_LIB": collector,
         "LD_PRELOAD": with_word(kept["LD_PRELOAD"], collector, ":"),
         "WAVESCOPE_OUTPUT": str(session),
-        "WAVESCOPE_MODE": "standard" if arm in ("runtime", "paused") else arm,
+        "WAVESCOPE_MODE": arm if arm in ("lite", "full", "hip") else "standard",
         "WAVESCOPE_SIGNALS": "runtime" if arm == "runtime" else "",
-        "WAVESCOPE_START_PAUSED": "1" if arm == "paused" else "",
+        "WAVESCOPE_START_PAUSED": "1" if arm.endswith("paused") else "",
+        "WAVESCOPE_INTERCEPTION": "own" if arm.startswith("own") else "",
     }
 
 

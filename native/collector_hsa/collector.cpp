@@ -1,8 +1,10 @@
 #include "collector_hsa/collector.h"
 
 #include <algorithm>
-#include <string>
+#include <cstdlib>
+#include <cstring>
 
+#include "collector_hsa/doorbell_table.h"
 #include "core/clock.h"
 
 namespace wavescope {
@@ -34,6 +36,13 @@ SessionState& state_of(Session& session) {
   return *state;
 }
 
+// A ring in the GPU's memory takes packets in another order than they are written, unless it is told.
+Interception possible(Interception wanted) {
+  const char* in_device_memory = std::getenv("HSA_ALLOCATE_QUEUE_DEV_MEM");
+  const bool is_there = in_device_memory != nullptr && *in_device_memory != '\0' && std::strcmp(in_device_memory, "0") != 0;
+  return is_there ? Interception::kRuntime : wanted;
+}
+
 }  // namespace
 
 Collector::Collector(const HsaApi& api, Session& session, const Settings& settings)
@@ -41,6 +50,7 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
       runtime_(version_of_runtime(api)),
       session_(session),
       mode_(settings.mode),
+      interception_(possible(settings.interception)),
       agents_(api_, session.facts()),
       pool_(api_, agents_, state_of(session).pending),
       app_signals_(api_, pool_),
@@ -61,6 +71,7 @@ void Collector::write_runtime_fact() {
                               .add("library", runtime_.library)
                               .add("rocm", spelled_release(runtime_.release))
                               .add("path", runtime_.path)
+                              .add("interception", interception_ == Interception::kOwn ? "own" : "runtime")
                               .add("limits", limits_of(runtime_.release)));
 }
 
@@ -89,46 +100,57 @@ hsa_status_t Collector::intercept(const QueueRequest& request, InterceptedQueue&
 hsa_status_t Collector::create_queue(const QueueRequest& request, InterceptedQueue& queue) {
   Gpu* gpu = agents_.gpu_of(request.agent);
   if (gpu == nullptr) return request.make(api_.queue_create, &queue.intercepting);
+  if (create_with_own_ring(request, *gpu, queue)) return HSA_STATUS_SUCCESS;
   const hsa_status_t status = intercept(request, queue);
   if (status == HSA_STATUS_SUCCESS) {
-    add_queue(queue.intercepting, *gpu);
+    if (!add_queue(queue.intercepting, *gpu, Interception::kRuntime)) note("a queue not recorded: it could not be intercepted");
     return status;
   }
   const hsa_status_t plain = request.make(api_.queue_create, &queue.intercepting);
   if (plain == HSA_STATUS_SUCCESS) {
-    session_.facts().note("a queue not recorded: the runtime cannot intercept it (status " + std::to_string(status) + ")");
+    note("a queue not recorded: the runtime cannot intercept it (status " + std::to_string(status) + ")");
   }
   return plain;
 }
 
-void Collector::add_queue(hsa_queue_t* queue, Gpu& gpu) {
+// The queue that a GPU has for cooperative launches is the runtime's to intercept, as it is shared.
+bool Collector::create_with_own_ring(const QueueRequest& request, Gpu& gpu, InterceptedQueue& queue) {
+  if (interception_ != Interception::kOwn || request.is_for_shared_queue()) return false;
+  if (request.make(api_.queue_create, &queue.intercepting) != HSA_STATUS_SUCCESS) return false;
+  if (add_queue(queue.intercepting, gpu, Interception::kOwn)) return true;
+  api_.queue_destroy(queue.intercepting);
+  queue.intercepting = nullptr;
+  note("a queue intercepted by the runtime: a ring of the collector's could not be put before it");
+  return false;
+}
+
+bool Collector::add_queue(hsa_queue_t* queue, Gpu& gpu, Interception interception) {
   const uint32_t index = state_of(session_).queues.fetch_add(1);
   if (index >= CopyRecorder::kQueue) {
-    session_.facts().note("a queue not recorded: there were more than 65534");
-    return;
+    note("a queue not recorded: there were more than 65534");
+    return false;
   }
   api_.set_profiler_enabled(queue, 1);
   agents_.begin_pairs(gpu);
   if (!__atomic_exchange_n(&gpu.is_tried, true, __ATOMIC_ACQ_REL) && !pool_.try_kept_signals(gpu.agent)) {
-    session_.facts().note(
-        "signals in shared memory not used: the GPU does not complete them; a kill may lose the last moment");
+    note("signals in shared memory not used: the GPU does not complete them; a kill may lose the last moment");
   }
   pool_.keep_spare(std::min<std::size_t>(kSpareBlocksAtFirst, queue->size / kSlots + 1));
   auto recorder =
       std::make_unique<QueueRecorder>(*this, queue, gpu, static_cast<uint16_t>(index), new_counters(gpu.index, index));
+  const bool is_own = interception == Interception::kOwn;
+  if (is_own ? !recorder->intercept_with_own_ring() : !recorder->intercept_with_runtime()) return false;
   session_.facts().append(Fact("queue")
                               .add("queue", index)
                               .add("gpu", uint32_t{gpu.index})
                               .add("address", reinterpret_cast<uint64_t>(queue))
                               .add("size", queue->size));
-  if (api_.queue_intercept_register(queue, QueueRecorder::on_packets, recorder.get()) != HSA_STATUS_SUCCESS) {
-    session_.facts().note("a queue not recorded: the runtime takes no interceptor");
-    return;
-  }
   const std::lock_guard<std::mutex> lock(sweep_mutex_);
+  if (is_own && !doorbells.add(queue->doorbell_signal, recorder.get())) return false;
   queues_.push_back(std::move(recorder));
   worker_.start();
   watch_.begin(pool_.at(0));
+  return true;
 }
 
 hsa_status_t Collector::destroy_queue(hsa_queue_t* queue, const std::function<hsa_status_t()>& destroy) {
@@ -146,7 +168,7 @@ hsa_status_t Collector::destroy_queue(hsa_queue_t* queue, const std::function<hs
   const auto gone = std::find_if(queues_.begin(), queues_.end(), [&](auto& recorder) { return recorder->queue() == queue; });
   if (gone == queues_.end()) return status;
   (*gone)->pending().release();
-  (*gone)->ring().give_back_signals();
+  (*gone)->give_back_signals();
   past_queues_.push_back(std::move(*gone));
   queues_.erase(gone);
   return status;
@@ -163,7 +185,10 @@ Worker::Activity Collector::sweep_all(void* collector) {
   };
   {
     const std::lock_guard<std::mutex> lock(self->sweep_mutex_);
-    for (auto& recorder : self->queues_) sweep(recorder->pending());
+    for (auto& recorder : self->queues_) {
+      recorder->look_for_packets_left();
+      sweep(recorder->pending());
+    }
     for (auto& pending : self->copies_.pending()) sweep(*pending);
   }
   self->pool_.keep_spare(kSpareBlocks);
@@ -205,7 +230,7 @@ void Collector::remove_pending_file(const Session& session) {
 void Collector::finish_with_runtime() {
   if (!finish(kFinishLimitNs)) return note_unfinished();
   const std::lock_guard<std::mutex> lock(sweep_mutex_);
-  for (auto& recorder : queues_) recorder->ring().give_back_signals();
+  for (auto& recorder : queues_) recorder->give_back_signals();
   pool_.destroy_signals();
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "collector_hsa/agents.h"
@@ -42,6 +43,7 @@ class Collector {
   const RuntimeVersion& runtime() const { return runtime_; }
   bool recording() const { return session_.recording(); }
   void wake_worker() { worker_.wake(); }
+  void note(const std::string& text) { session_.facts().note(text); }
   void start_worker() { worker_.start(); }
 
   // False in a forked child and after the end: nothing is recorded then.
@@ -71,12 +73,15 @@ class Collector {
   static void last_sweep(void* collector);
   void write_runtime_fact();
   hsa_status_t intercept(const QueueRequest& request, InterceptedQueue& queue) const;
-  void add_queue(hsa_queue_t* queue, Gpu& gpu);
+  bool create_with_own_ring(const QueueRequest& request, Gpu& gpu, InterceptedQueue& queue);
+  // Whether its packets are looked at from now on.
+  bool add_queue(hsa_queue_t* queue, Gpu& gpu, Interception interception);
 
   const HsaApi api_;
   const RuntimeVersion runtime_;
   Session& session_;
   const Mode mode_;
+  const Interception interception_;
   std::atomic<bool> active_{true};
   std::atomic<bool> is_in_child_{false};
   Agents agents_;

@@ -107,6 +107,7 @@ struct hsa_queue_t {
 // Packets are 64 bytes. All kinds have the header at the beginning and the completion signal at the end.
 enum hsa_packet_type_t : uint32_t {
   HSA_PACKET_TYPE_VENDOR_SPECIFIC = 0,
+  HSA_PACKET_TYPE_INVALID = 1,
   HSA_PACKET_TYPE_KERNEL_DISPATCH = 2,
   HSA_PACKET_TYPE_BARRIER_AND = 3,
   HSA_PACKET_TYPE_BARRIER_OR = 5,
@@ -145,8 +146,10 @@ struct hsa_barrier_and_packet_t {
   hsa_signal_t completion_signal;
 };
 
-// What the packet processor knows of a signal: it counts `value` down and writes the two times.
+// What the packet processor knows of a signal: it counts `value` down and writes the two times. Doorbells have kinds below 0.
 constexpr int64_t AMD_SIGNAL_KIND_USER = 1;
+constexpr int64_t AMD_SIGNAL_KIND_DOORBELL = -1;
+constexpr int64_t AMD_SIGNAL_KIND_LEGACY_DOORBELL = -2;
 struct alignas(64) amd_signal_t {
   int64_t kind;
   volatile int64_t value;

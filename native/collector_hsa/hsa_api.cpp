@@ -90,9 +90,11 @@ void take_core(CoreApiTable& core, HsaApi& api, HsaHooks& hooks) {
   api.agent_get_info = core.hsa_agent_get_info_fn;
   api.queue_create = core.hsa_queue_create_fn;
   api.queue_destroy = core.hsa_queue_destroy_fn;
+  api.queue_load_read_index = core.hsa_queue_load_read_index_scacquire_fn;
   api.queue_load_write_index = core.hsa_queue_load_write_index_scacquire_fn;
   api.queue_store_write_index = core.hsa_queue_store_write_index_screlease_fn;
   api.signal_store = core.hsa_signal_store_screlease_fn;
+  api.signal_store_relaxed = core.hsa_signal_store_relaxed_fn;
   api.signal_destroy = core.hsa_signal_destroy_fn;
   api.executable_freeze = core.hsa_executable_freeze_fn;
   api.executable_symbol_get_info = core.hsa_executable_symbol_get_info_fn;
@@ -100,6 +102,8 @@ void take_core(CoreApiTable& core, HsaApi& api, HsaHooks& hooks) {
   hooks.queue_create = &core.hsa_queue_create_fn;
   hooks.queue_destroy = &core.hsa_queue_destroy_fn;
   hooks.signal_destroy = &core.hsa_signal_destroy_fn;
+  hooks.signal_store = &core.hsa_signal_store_screlease_fn;
+  hooks.signal_store_relaxed = &core.hsa_signal_store_relaxed_fn;
   hooks.executable_freeze = &core.hsa_executable_freeze_fn;
 }
 

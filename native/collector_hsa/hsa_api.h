@@ -18,9 +18,11 @@ struct HsaApi {
   AgentGetInfo* agent_get_info;
   QueueCreate* queue_create;
   QueueDestroy* queue_destroy;
+  QueueLoadIndex* queue_load_read_index;
   QueueLoadIndex* queue_load_write_index;
   QueueStoreIndex* queue_store_write_index;
   SignalStore* signal_store;
+  SignalStore* signal_store_relaxed;
   SignalDestroy* signal_destroy;
   ExecutableFreeze* executable_freeze;
   ExecutableIterateAgentSymbols* executable_iterate_agent_symbols;
@@ -49,6 +51,8 @@ struct HsaHooks {
   QueueCreate** queue_create;
   QueueDestroy** queue_destroy;
   SignalDestroy** signal_destroy;
+  SignalStore** signal_store;
+  SignalStore** signal_store_relaxed;
   ExecutableFreeze** executable_freeze;
   SetProfilerEnabled** set_profiler_enabled;
   AsyncCopyEnable** async_copy_enable;

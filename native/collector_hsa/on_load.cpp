@@ -5,6 +5,7 @@
 #include <string>
 
 #include "collector_hsa/collector.h"
+#include "collector_hsa/doorbell_table.h"
 #include "collector_hsa/missed_runtime.h"
 
 namespace wavescope {
@@ -13,6 +14,7 @@ namespace {
 // All are leaked on purpose: at its end a process may still have threads inside these functions.
 std::atomic<Collector*> current{nullptr};
 std::atomic<Collector*> ended{nullptr};  // finished with the process, of which the runtime may see the very end
+bool is_intercepting_itself = false;
 HsaApi original{};  // of the newest runtime, for calls without a collector: in a forked child, after the end
 
 // Of all collectors, as the program may release a queue after the recording has ended. Never destroyed.
@@ -45,13 +47,28 @@ hsa_status_t queue_destroy(hsa_queue_t* queue) {
   const SharedQueues::Release release = shared_queues().release(queue);
   if (release.is_in_use) return HSA_STATUS_SUCCESS;
   const auto destroy = [&] {
-    if (release.below == nullptr) return original.queue_destroy(queue);
+    if (release.below == nullptr) {
+      QueueRecorder* recorder = is_intercepting_itself && queue != nullptr ? doorbells.remove(queue->doorbell_signal) : nullptr;
+      if (recorder != nullptr) recorder->step_aside();
+      return original.queue_destroy(queue);
+    }
     original.queue_destroy(release.below);
     return original.queue_destroy(release.below);
   };
   Collector* collector = current.load(std::memory_order_acquire);
   if (collector == nullptr) collector = ended.load(std::memory_order_acquire);
   return collector == nullptr ? destroy() : collector->destroy_queue(queue, destroy);
+}
+
+// A doorbell or any other signal.
+void signal_store(hsa_signal_t signal, hsa_signal_value_t value) {
+  if (QueueRecorder* recorder = doorbells.find(signal)) return recorder->on_doorbell();
+  original.signal_store(signal, value);
+}
+
+void signal_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value) {
+  if (QueueRecorder* recorder = doorbells.find(signal)) return recorder->on_doorbell();
+  original.signal_store_relaxed(signal, value);
 }
 
 hsa_status_t signal_destroy(hsa_signal_t signal) {
@@ -131,6 +148,9 @@ void put_hooks(const HsaHooks& hooks) {
   *hooks.async_copy = async_copy;
   *hooks.async_copy_rect = async_copy_rect;
   if (hooks.async_copy_on_engine != nullptr) *hooks.async_copy_on_engine = async_copy_on_engine;
+  if (!is_intercepting_itself) return;
+  *hooks.signal_store = signal_store;
+  *hooks.signal_store_relaxed = signal_store_relaxed;
 }
 
 constexpr uint64_t kExitLimitNs = 20000000000;
@@ -154,6 +174,7 @@ void finish_at_quick_exit() {
 // The child has none of the runtime's threads and none of its queues.
 void forget_in_child() {
   ended.store(nullptr);
+  doorbells.forget_all();
   if (Collector* collector = current.exchange(nullptr)) collector->forget_in_child();
 }
 
@@ -176,6 +197,8 @@ bool load(HsaApiTable& tables) {
   }();
   static_cast<void>(registered);
   shared_queues().forget_all();  // those of a runtime that was loaded before
+  doorbells.forget_all();
+  is_intercepting_itself = settings().interception == Interception::kOwn;
   current.store(new Collector(original, *session, settings()), std::memory_order_release);
   put_hooks(hooks);
   return true;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 
 #include "collector_hsa/collector.h"
@@ -31,8 +32,25 @@ QueueRecorder::QueueRecorder(Collector& collector, hsa_queue_t* queue, Gpu& gpu,
     : collector_(collector),
       queue_(queue),
       index_(index),
-      pending_(collector.pool(), collector.app_signals(), &gpu, counters),
-      ring_(collector.api(), queue, may_have(RuntimeLimit::kFullQueue, collector.runtime().release)) {}
+      pending_(collector.pool(), collector.app_signals(), &gpu, counters) {}
+
+bool QueueRecorder::intercept_with_runtime() {
+  guard_.emplace(collector_.api(), queue_, may_have(RuntimeLimit::kFullQueue, collector_.runtime().release));
+  return collector_.api().queue_intercept_register(queue_, on_packets, this) == HSA_STATUS_SUCCESS;
+}
+
+bool QueueRecorder::intercept_with_own_ring() {
+  own_ring_.emplace(collector_.api(), queue_);
+  return own_ring_->stand_before_queue();
+}
+
+void QueueRecorder::step_aside() {
+  if (own_ring_) own_ring_->step_aside();
+}
+
+void QueueRecorder::give_back_signals() {
+  if (guard_) guard_->give_back_signals();
+}
 
 inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Packet& packet, uint8_t flags) {
   const ThreadState& thread = thread_state();
@@ -54,30 +72,53 @@ inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Pa
   record.marker = thread.marker;
 }
 
+// Where packets go from here: to the runtime, which has put them together in its own ring ...
+struct QueueRecorder::RuntimeWay {
+  static constexpr bool kMayAddPacket = true;
+  RingGuard& guard;
+  uint64_t next_index;  // the place behind the packets in the application's queue
+  RingGuard::Writer writer;
+
+  void pass(const Packet* packets, uint64_t count) const { guard.pass(packets, count, next_index, writer); }
+  void pass_with(const Packet& packet, uint64_t completion) const {
+    alignas(64) Packet copy = packet;
+    copy.completion_signal.handle = completion;
+    pass(&copy, 1);
+  }
+};
+
+// ... or one by one to where the GPU reads them.
+struct QueueRecorder::OwnWay {
+  static constexpr bool kMayAddPacket = false;
+  OwnRing& ring;
+
+  void pass(const Packet* packets, uint64_t) const { ring.put(*packets, packets->completion_signal); }
+  void pass_with(const Packet& packet, uint64_t completion) const { ring.put(packet, hsa_signal_t{completion}); }
+};
+
 // The usual packet, all in one piece: a dispatch without a signal of the application, or with one that it may keep.
-void QueueRecorder::on_one(const Packet& packet, uint64_t next_index, Writer writer) {
-  if (__builtin_expect(!is_dispatch(packet) || !pending_.reserve(), 0)) return on_unusual(packet, next_index, writer);
+template <typename Way>
+inline void QueueRecorder::on_one(const Packet& packet, Way way) {
+  if (__builtin_expect(!is_dispatch(packet) || !pending_.reserve(), 0)) return on_unusual(packet, way);
   SlotBlock* block = pending_.block();
   const uint32_t slot = pending_.slot();
   if (packet.completion_signal.handle != 0) {
     block->set_kind(slot, SlotKind::kInPlace);
     if (collector_.mode() == Mode::kLite ||
         !collector_.app_signals().adopt_app_signal(packet.completion_signal, block, slot)) {
-      return on_unusual(packet, next_index, writer);
+      return on_unusual(packet, way);
     }
     wavescope::count(pending_.counters().seen);
     fill_record(block, slot, packet, WAVESCOPE_OP_RAW_TICKS | WAVESCOPE_OP_APP_SIGNAL);
     publish();
     collector_.watch().published(block);
-    return ring_.pass(&packet, 1, next_index, writer);
+    return way.pass(&packet, 1);
   }
   wavescope::count(pending_.counters().seen);
-  alignas(64) Packet copy = packet;
-  copy.completion_signal.handle = block->handle[slot];
   block->set_kind(slot, SlotKind::kOwnSignal);
   fill_record(block, slot, packet, WAVESCOPE_OP_RAW_TICKS);
   publish();
-  ring_.pass(&copy, 1, next_index, writer);
+  way.pass_with(packet, block->handle[slot]);
 }
 
 inline void QueueRecorder::publish() {
@@ -90,21 +131,51 @@ void QueueRecorder::on_packets(const void* packets, uint64_t count, uint64_t ind
                                hsa_amd_queue_intercept_packet_writer writer) {
   auto* self = static_cast<QueueRecorder*>(recorder);
   const auto* typed = static_cast<const Packet*>(packets);
-  const uint64_t next_index = index + count;
-  if (__builtin_expect(!self->collector_.active(), 0)) return self->after_the_end(typed, count, next_index, writer);
+  const RuntimeWay way{*self->guard_, index + count, writer};
+  if (__builtin_expect(!self->collector_.active(), 0)) {
+    // In a forked child no GPU takes packets, so that there is nothing to wait for.
+    return self->collector_.is_in_child() ? writer(packets, count) : way.pass(typed, count);
+  }
   wavescope::count(self->pending_.counters().packets, count);
-  if (__builtin_expect(!self->collector_.recording(), 0)) return self->while_paused(typed, count, next_index, writer);
-  if (__builtin_expect(count == 1, 1)) return self->on_one(*typed, next_index, writer);
-  self->on_batch(typed, count, next_index, writer);
+  if (__builtin_expect(!self->collector_.recording(), 0)) return self->while_paused(typed, count, way);
+  if (__builtin_expect(count == 1, 1)) return self->on_one(*typed, way);
+  self->on_batch(typed, count, way);
 }
 
-void QueueRecorder::after_the_end(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer) {
-  // In a forked child no GPU takes packets, so that there is nothing to wait for.
-  if (collector_.is_in_child()) return writer(packets, count);
-  ring_.pass(packets, count, next_index, writer);
+void QueueRecorder::on_doorbell() {
+  const std::lock_guard<SpinLock> lock(own_ring_->lock());
+  has_rung_ = true;
+  if (own_ring_->stands()) pass_on_valid();
 }
 
-void QueueRecorder::while_paused(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer) {
+// Also packets that another thread has not rung for yet: a valid packet is the GPU's.
+inline void QueueRecorder::pass_on_valid() {
+  const OwnWay way{*own_ring_};
+  while (const Packet* packet = own_ring_->next_valid()) {
+    if (__builtin_expect(!collector_.active(), 0)) {
+      way.pass(packet, 1);
+      continue;
+    }
+    wavescope::count(pending_.counters().packets);
+    if (__builtin_expect(!collector_.recording(), 0)) while_paused(packet, 1, way);
+    else on_one(*packet, way);
+  }
+  own_ring_->ring_doorbell();
+}
+
+void QueueRecorder::look_for_packets_left() {
+  if (!own_ring_ || !own_ring_->lock().try_lock()) return;
+  const std::lock_guard<SpinLock> lock(own_ring_->lock(), std::adopt_lock);
+  if (!own_ring_->stands() || !own_ring_->is_left_lying()) return;
+  pass_on_valid();
+  if (has_rung_ || has_told_) return;
+  has_told_ = true;
+  collector_.note("packets of a queue passed on late: the program rings its doorbell past the runtime's functions; record it "
+                  "without --interception own");
+}
+
+template <typename Way>
+void QueueRecorder::while_paused(const Packet* packets, uint64_t count, Way way) {
   uint64_t dispatches = 0;
   for (uint64_t at = 0; at < count; ++at) {
     dispatches += is_dispatch(packets[at]);
@@ -112,7 +183,7 @@ void QueueRecorder::while_paused(const Packet* packets, uint64_t count, uint64_t
   }
   wavescope::count(pending_.counters().seen, dispatches);
   wavescope::count(pending_.counters().skipped[WAVESCOPE_SKIP_PAUSED], dispatches);
-  ring_.pass(packets, count, next_index, writer);
+  way.pass(packets, count);
 }
 
 // Of a packet that is not timed; the signal is at the same place in every kind of packet.
@@ -120,19 +191,21 @@ inline void QueueRecorder::release_signal(const Packet& packet) {
   if (packet.completion_signal.handle != 0) collector_.app_signals().release_signal(packet.completion_signal, false);
 }
 
-void QueueRecorder::on_unusual(const Packet& packet, uint64_t next_index, Writer writer) {
+template <typename Way>
+void QueueRecorder::on_unusual(const Packet& packet, Way way) {
   if (!is_dispatch(packet) || !wanted(packet, false)) {
     release_signal(packet);
-    return ring_.pass(&packet, 1, next_index, writer);
+    return way.pass(&packet, 1);
   }
   alignas(64) Packet packets[2];
   packets[0] = packet;
-  const uint32_t passed = instrument(packets, true, WAVESCOPE_OP_RAW_TICKS);
-  ring_.pass(packets, passed, next_index, writer);
+  const uint32_t passed = instrument(packets, Way::kMayAddPacket, WAVESCOPE_OP_RAW_TICKS);
+  way.pass(packets, passed);
 }
 
 // All packets with one call of the writer, as older runtimes allow no more; none is added, as their room is limited.
-void QueueRecorder::on_batch(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer) {
+template <typename Way>
+void QueueRecorder::on_batch(const Packet* packets, uint64_t count, Way way) {
   alignas(64) Packet few[kFewPackets];
   std::unique_ptr<Packet[]> many;
   if (count > kFewPackets) many.reset(new (std::nothrow) Packet[count]);
@@ -147,7 +220,7 @@ void QueueRecorder::on_batch(const Packet* packets, uint64_t count, uint64_t nex
       instrument(&copies[at], false, WAVESCOPE_OP_RAW_TICKS | WAVESCOPE_OP_GRAPH);
     }
   }
-  ring_.pass(copies == nullptr ? packets : copies, count, next_index, writer);
+  way.pass(copies == nullptr ? packets : copies, count);
 }
 
 // Whether the dispatch is to be timed; counts it, and why not.

@@ -58,6 +58,8 @@ Settings read_settings(Lookup lookup) {
   read.duration_ns = milliseconds_to_ns(number_or(lookup("WAVESCOPE_DURATION_MS"), UINT64_MAX), UINT64_MAX);
   const char* signals = lookup("WAVESCOPE_SIGNALS");
   read.keeps_signals = signals == nullptr || std::strcmp(signals, "runtime") != 0;
+  const char* interception = lookup("WAVESCOPE_INTERCEPTION");
+  if (interception != nullptr && std::strcmp(interception, "own") == 0) read.interception = Interception::kOwn;
   read.verbose = is_on(lookup("WAVESCOPE_VERBOSE"));
   const char* cupti = lookup("WAVESCOPE_CUPTI");
   if (cupti != nullptr) read.cupti = cupti;

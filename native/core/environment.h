@@ -8,6 +8,7 @@
 //   WAVESCOPE_DURATION_MS  record for so long
 //   WAVESCOPE_SIGNALS      runtime: completion signals of the HSA runtime, instead of ones in memory that outlives the
 //                          process
+//   WAVESCOPE_INTERCEPTION own: a ring of the collector's before each queue, instead of the runtime's interception
 //   WAVESCOPE_VERBOSE      1: say on stderr what is done
 // Of CUDA programs:
 //   WAVESCOPE_CUPTI            path of the libcupti to open where the process has none yet
@@ -23,6 +24,7 @@
 
 namespace wavescope {
 
+enum class Interception { kRuntime, kOwn };
 enum class Mode { kLite, kStandard, kFull, kHip };
 
 struct Settings {
@@ -33,6 +35,7 @@ struct Settings {
   uint64_t delay_ns = 0;
   uint64_t duration_ns = UINT64_MAX;
   bool keeps_signals = true;
+  Interception interception = Interception::kRuntime;
   bool verbose = false;
   std::string cupti;
   uint64_t slice_ns = 20000000;
