@@ -5,6 +5,8 @@ STAMP := $(VENV)/.installed
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 RUNTIMES ?= 6.1 6.4
+# Of recorded programs in test-runtimes: own, or the usual one.
+INTERCEPTION ?=
 
 # Where it is set, every process of the tests would compile its modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -61,7 +63,7 @@ test-gpu: setup ## the tests on a real NVIDIA GPU; TORCH_PYTHON names an interpr
 	$(BIN)/pytest -m gpu tests/gpu
 
 test-runtimes: setup ## the tests of recording on each of RUNTIMES, which are fetched first
-	tools/test_runtimes $(BIN) $(RUNTIMES)
+	WAVESCOPE_TEST_INTERCEPTION=$(INTERCEPTION) tools/test_runtimes $(BIN) $(RUNTIMES)
 
 wheels: ## wheels for Linux and macOS and an sdist into dist/, with compilers from PyPI
 	$(PYTHON) -m tools.wheels $(PLATFORMS)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.runtimes import INTERCEPTION
 from wavescope.cli import progress
 
 # What these modules assert is told in full, as what tests assert is.
@@ -46,6 +47,8 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     own = [name for name in os.environ if name.startswith("WAVESCOPE_")]
     for name in (*own, "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
+    for name, value in INTERCEPTION.items():
+        monkeypatch.setenv(name, value)
 
 
 def pytest_runtest_teardown() -> None:

@@ -6,7 +6,6 @@ The reading is done anew here, in the plainest way, so that these tests check th
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tests.runtimes import plain_environment
 from wavescope.package_files import library_path
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
@@ -57,9 +57,8 @@ def collector(mode: str = "standard") -> Path:
 
 def recording_environment(folder: Path, **settings: str) -> dict[str, str]:
     """The environment of a recorded program; settings are WAVESCOPE_ variables and others."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
     library = str(collector(settings.get("WAVESCOPE_MODE", "standard")))
-    return kept | {"LD_PRELOAD": library, "WAVESCOPE_OUTPUT": str(folder)} | settings
+    return plain_environment() | {"LD_PRELOAD": library, "WAVESCOPE_OUTPUT": str(folder)} | settings
 
 
 def run_program(name: str, *arguments: str, environment: dict[str, str]) -> Any:

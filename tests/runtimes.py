@@ -19,6 +19,9 @@ from wavescope.collect.runtimes.cache import cache_folder, cached_runtime
 from wavescope.collect.runtimes.chosen import machine_version
 
 TESTED = os.environ.get("WAVESCOPE_TEST_RUNTIME", MACHINE)
+_INTERCEPTION = os.environ.get("WAVESCOPE_TEST_INTERCEPTION", "")
+INTERCEPTION = {"WAVESCOPE_INTERCEPTION": _INTERCEPTION} if _INTERCEPTION else {}
+"""How recorded programs are intercepted, where that is not left to them."""
 CACHE = {n: v for n, v in os.environ.items() if n == "WAVESCOPE_RUNTIMES"}
 """Tests see no settings of the machine; where its runtimes are is what these are about."""
 
@@ -90,6 +93,17 @@ class NamedRuntime:
     def environment(self) -> dict[str, str]:
         """For `wavescope trace`: it says where the runtimes are."""
         return {**os.environ, **CACHE}
+
+
+def times_shared_signals() -> bool:
+    """Whether dispatches are timed that count down one signal together."""
+    return _INTERCEPTION != "own"
+
+
+def plain_environment() -> dict[str, str]:
+    """The environment without settings of wavescope's, but for the interception under test."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
+    return kept | INTERCEPTION
 
 
 @cache

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.program_builds import built_program
-from tests.runtimes import TESTED
+from tests.runtimes import TESTED, plain_environment
 from wavescope.collect.machine import Machine
 from wavescope.collect.runtimes import MACHINE
 from wavescope.collect.softgpu import softgpu_environment, softgpu_trouble
@@ -38,8 +38,7 @@ def require_hip() -> None:
 def softgpu_variables(**settings: str) -> dict[str, str]:
     """The environment of a program on the software GPU with these variables set."""
     require_softgpu()
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
-    environment = kept | settings
+    environment = plain_environment() | settings
     return environment | softgpu_environment("", environment)
 
 
@@ -118,10 +117,9 @@ def on_softgpu(
 ) -> Ran:
     """Run `wavescope softgpu OPTIONS -- COMMAND` with a truth log for each process in `folder`."""
     wavescope = [sys.executable, "-m", "wavescope", "softgpu", "--truth", f"{folder}/truth.%p.csv"]
-    environment = {n: v for n, v in os.environ.items() if not n.startswith("WAVESCOPE_")}
     done = subprocess.run(
         [*wavescope, *options, "--", *map(str, command)],
-        env={**environment, **(variables or {})},
+        env={**plain_environment(), **(variables or {})},
         capture_output=True,
         text=True,
         timeout=300,

@@ -50,6 +50,8 @@ ARMS = {
     "without signals": Arm("standard", "hsa_load", (*_TWO_QUEUES, "barrier", "endless")),
     "runtime's signals": Arm("runtime", "hsa_load", (*_TWO_QUEUES, "barrier", "endless")),
     "program's signals": Arm("standard", "hsa_load", (*_TWO_QUEUES, "each", "endless")),
+    "own, without": Arm("own", "hsa_load", (*_TWO_QUEUES, "barrier", "endless")),
+    "own, program's": Arm("own", "hsa_load", (*_TWO_QUEUES, "each", "endless")),
     "copies": Arm("standard", "hsa_copies", ("endless",)),
 }
 LIMIT_US = 2000.0

@@ -8,7 +8,7 @@ own; a program that fills its queue faster than the GPU works. Each is recorded 
 and half of them are paused and resumed from outside all the time. A run fails when it hangs, ends or
 prints differently than alone, changes a byte of the program's files, or when the counts of what was
 seen, timed, skipped and lost do not add up to what the program did. `--runtime 6.4` runs programs on
-another ROCm.
+another ROCm, `--interception own` records them by rings of the collector's own.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.executed import built, dispatch_coverage, gpu_environment
 from tests.recorded import processes
 from wavescope.collect.running_sessions import ControlPage, set_recording
+from wavescope.collect.runtimes import MACHINE
 from wavescope.errors import WavescopeError
 
 LONGEST_S = 120
@@ -183,9 +184,15 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runtime", default="", help="such as 6.4 (default: the machine's own)")
+    parser.add_argument("--interception", default="", help="own, or runtime (default)")
     arguments = parser.parse_args()
-    if arguments.runtime:
-        os.environ["WAVESCOPE_TEST_RUNTIME"] = arguments.runtime
+    # What tests run on is read when their modules are imported.
+    wanted = {
+        "WAVESCOPE_TEST_RUNTIME": arguments.runtime or MACHINE,
+        "WAVESCOPE_TEST_INTERCEPTION": arguments.interception,
+    }
+    if any(os.environ.get(name) != value for name, value in wanted.items()):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
     troubles = []
     games: Counter[str] = Counter()
     began_s = time.monotonic()

@@ -130,6 +130,7 @@ _NAMES = {
     "wavescope.api.work": ("work",),
     "wavescope.collect": (
         "AttachOptions",
+        "Interception",
         "OtherTools",
         "OverheadOptions",
         "RecordMode",

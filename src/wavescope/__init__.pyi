@@ -128,6 +128,7 @@ from wavescope.api.view import OpenedView as OpenedView, open_view as open_view
 from wavescope.api.work import work as work
 from wavescope.collect import (
     AttachOptions as AttachOptions,
+    Interception as Interception,
     OtherTools as OtherTools,
     OverheadOptions as OverheadOptions,
     RecordMode as RecordMode,

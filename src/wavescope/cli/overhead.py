@@ -21,7 +21,11 @@ from wavescope.cli.options import (
     natural_number,
 )
 from wavescope.cli.outputs import print_result
-from wavescope.cli.program_options import add_softgpu_option, program_command
+from wavescope.cli.program_options import (
+    add_interception_option,
+    add_softgpu_option,
+    program_command,
+)
 from wavescope.cli.terminal import say
 from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK, UsageError
 from wavescope.model.overhead_runs import CPU, WALL, ArmRun, MetricKind
@@ -81,6 +85,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the number is a time or a cost; by default it is a rate",
     )
     add_softgpu_option(group)
+    add_interception_option(group)
     group.add_argument(
         "--seed",
         metavar="N",
@@ -182,6 +187,7 @@ def _options(arguments: argparse.Namespace) -> wavescope.OverheadOptions:
         rounds=arguments.rounds,
         warm_ups=arguments.warm_up,
         softgpu=arguments.softgpu,
+        interception=arguments.interception,
         seed=arguments.seed,
         label=arguments.label,
         case=arguments.case,

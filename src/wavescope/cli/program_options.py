@@ -47,6 +47,18 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         "is set up for the program: let it record the GPU (keep, the default), or run the program "
         "without it (off)",
     )
+    add_interception_option(parser)
+
+
+def add_interception_option(parser: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """--interception."""
+    parser.add_argument(
+        "--interception",
+        choices=[choice.value for choice in wavescope.Interception],
+        help="how dispatches on AMD GPUs are met: by the HSA runtime (runtime, the default), or by "
+        "a ring of packets of wavescope's own before each queue (own), which costs about half, but "
+        "was tried on software GPUs only",
+    )
 
 
 def add_nvidia_options(group: argparse._ArgumentGroup) -> None:
@@ -93,6 +105,7 @@ def program_options(arguments: argparse.Namespace, verb: str) -> dict[str, Any]:
         "kernel": arguments.kernel,
         "torch": arguments.torch,
         "other_tools": wavescope.OtherTools(arguments.other_tools),
+        "interception": arguments.interception,
         "slices": arguments.slices,
         "flush_ms": arguments.flush_period,
     }

@@ -6,6 +6,7 @@ options of recordings, which cost nothing to import.
 
 from wavescope.collect.record_options import (
     AttachOptions,
+    Interception,
     OtherTools,
     OverheadOptions,
     RecordMode,
@@ -15,6 +16,7 @@ from wavescope.collect.record_options import (
 
 __all__ = [
     "AttachOptions",
+    "Interception",
     "OtherTools",
     "OverheadOptions",
     "RecordMode",

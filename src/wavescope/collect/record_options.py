@@ -52,6 +52,16 @@ class OtherTools(str, enum.Enum):
     """They are left out, so that this recording is whole."""
 
 
+class Interception(str, enum.Enum):
+    """How the packets of a queue come to the collector, on AMD GPUs."""
+
+    RUNTIME = "runtime"
+    """By the HSA runtime, which offers that to tools."""
+    OWN = "own"
+    """By a ring of the collector's in front of the queue's: cheaper, and tried on software GPUs
+    only."""
+
+
 @dataclass(frozen=True)
 class Slices:
     """How lite mode samples the kernels of NVIDIA GPUs: so long of every period."""
@@ -112,6 +122,8 @@ class RecordOptions:
     torch: bool = False
     """Put ranges around the operators of torch."""
     other_tools: OtherTools = OtherTools.KEEP
+    interception: Interception | None = None
+    """None for what WAVESCOPE_INTERCEPTION of the environment says, else the runtime's."""
     slices: Slices | None = None
     """Of lite mode on NVIDIA GPUs; None for slices as `Slices` has them."""
     flush_ms: int | None = None
@@ -126,6 +138,8 @@ class RecordOptions:
         if not self.command:
             raise UsageError("no program to record was given")
         object.__setattr__(self, "mode", RecordMode(self.mode))
+        if self.interception is not None:
+            object.__setattr__(self, "interception", Interception(self.interception))
         if self.slices is not None and self.mode is not RecordMode.LITE:
             raise UsageError(
                 f"--slices would have no effect: mode {self.mode.value} records all the time",
@@ -170,6 +184,8 @@ class OverheadOptions:
     """Runs before the first round that do not count."""
     softgpu: str | None = None
     """Run on software GPUs as this text describes them; None for the machine's own."""
+    interception: Interception | None = None
+    """As in `RecordOptions`."""
     seed: int = 0
     label: str = ""
     case: tuple[tuple[str, str], ...] = ()

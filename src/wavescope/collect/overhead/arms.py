@@ -147,7 +147,11 @@ class _Runner:
     def _recorded(self, mode: RecordMode) -> tuple[ProgramEnd, TraceFacts]:
         path = self.folder / "trace.db"
         options = RecordOptions(
-            command=self.options.command, output=path, mode=mode, softgpu=self.options.softgpu
+            command=self.options.command,
+            output=path,
+            mode=mode,
+            softgpu=self.options.softgpu,
+            interception=self.options.interception,
         )
         recording = record(options, self.environment)
         if recording.output is None:

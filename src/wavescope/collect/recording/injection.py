@@ -78,6 +78,8 @@ def _settings(options: RecordOptions, session: Path) -> dict[str, str]:
         "WAVESCOPE_DURATION_MS": "" if options.duration_ms is None else str(options.duration_ms),
         "WAVESCOPE_FLUSH_MS": str(options.flush_ms or ""),
     }
+    if options.interception is not None:
+        given["WAVESCOPE_INTERCEPTION"] = options.interception.value
     if options.slices is not None:
         given["WAVESCOPE_SLICE_MS"] = str(options.slices.length_ms)
         given["WAVESCOPE_SLICE_PERIOD_MS"] = str(options.slices.period_ms)

@@ -240,6 +240,10 @@ SKIP_REASONS_OF_CUDA = (
     *SKIP_REASONS[2:],
 )
 """The same where counters are of all queues of a GPU: there standard mode records graphs, too."""
+SKIP_SHARED_SIGNAL = (
+    "with a signal that several dispatches count down, in a batch or with --interception own"
+)
+"""What the first reason is in other modes than lite."""
 SKIP_PAUSED = 2
 SKIP_FILTER = 3
 """Counted when records are read: collectors record every kernel."""

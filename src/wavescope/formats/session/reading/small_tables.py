@@ -17,6 +17,7 @@ from wavescope.formats.session.layout import (
     SKIP_OUTSIDE_SLICES,
     SKIP_REASONS,
     SKIP_REASONS_OF_CUDA,
+    SKIP_SHARED_SIGNAL,
 )
 from wavescope.formats.session.reading.facts import ClockPair, Fact, address, integer, text, words
 from wavescope.formats.session.reading.numbering import NumberedQueue, Numbering
@@ -37,6 +38,7 @@ from wavescope.model.columns import (
 from wavescope.model.slices import slice_rows
 from wavescope.units import bytes_text, duration_text
 
+_LITE = "lite"
 _CUT_OFF_REASON = "not finished when the process was killed"
 _RUNNING_REASON = "not finished yet"
 _UNANSWERED_REASON = "not noted before the process ended: its machine was too busy"
@@ -218,6 +220,8 @@ def _missing(
     rows = [(fallen_out, 0, _FALLEN_OUT_REASON)] if fallen_out else []
     is_of_cuda = int(record["queue"]) == ALL_QUEUES
     reasons = SKIP_REASONS_OF_CUDA if is_of_cuda else SKIP_REASONS
+    if process.mode not in ("", _LITE):
+        reasons = (SKIP_SHARED_SIGNAL, *reasons[1:])
     rows += [(count, 0, reason) for count, reason in _counts(record, "skipped", reasons)]
     rows += [(0, count, reason) for count, reason in _counts(record, "lost", LOSS_REASONS)]
     accounted = _count(record["timed"]) + sum(skipped + lost for skipped, lost, _ in rows)
@@ -309,6 +313,7 @@ def _process_facts(process: ProcessChunks) -> dict[str, str]:
         name = f"runtime {text(runtime, 'name')}"
         found[name] = _spelled_runtime(runtime)
         found[f"{name}: limits"] = "; ".join(words(runtime, "limits"))
+        found[f"{name}: interception"] = text(runtime, "interception")
     for label in process.facts.labels:
         what, identity = text(label, "what").replace("_", " "), address(label, "id")
         found[f"{what} {identity:#x}"] = text(label, "name")
