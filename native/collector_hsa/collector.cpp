@@ -10,7 +10,8 @@
 namespace wavescope {
 namespace {
 
-constexpr long kSweepPeriodNs = 1000000;
+// What is complete can wait in memory that outlives the process; signals of the runtime are not in such memory.
+long sweep_period_ns(const Settings& settings) { return settings.keeps_signals ? 4000000 : 1000000; }
 constexpr std::size_t kSpareBlocks = 2;
 constexpr std::size_t kSpareBlocksAtFirst = 8;
 constexpr uint64_t kFinishLimitNs = 20000000000;
@@ -58,7 +59,7 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
       op_log_(state_of(session).log),
       copies_(*this),
       watch_(pool_, app_signals_),
-      worker_({"wavescope", Urgency::kAsOthers, kSweepPeriodNs, sweep_all, last_sweep, this}) {
+      worker_({"wavescope", Urgency::kAsOthers, sweep_period_ns(settings), sweep_all, last_sweep, this}) {
   write_runtime_fact();
   if (api_.async_copy_enable != nullptr) api_.async_copy_enable(true);
 }
