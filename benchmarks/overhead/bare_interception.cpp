@@ -16,7 +16,8 @@ void pass_on(const void* packets, uint64_t count, uint64_t, void*, hsa_amd_queue
 hsa_status_t create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                     void (*callback)(hsa_status_t, hsa_queue_t*, void*), void* data, uint32_t private_bytes,
                     uint32_t group_bytes, hsa_queue_t** queue) {
-  const hsa_status_t status = api.queue_intercept_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  const hsa_status_t status =
+      api.queue_intercept_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
   if (status != HSA_STATUS_SUCCESS) return status;
   api.set_profiler_enabled(*queue, 1);
   return api.queue_intercept_register(*queue, pass_on, nullptr);

@@ -104,7 +104,8 @@ hsa_status_t Collector::create_queue(const QueueRequest& request, InterceptedQue
   if (create_with_own_ring(request, *gpu, queue)) return HSA_STATUS_SUCCESS;
   const hsa_status_t status = intercept(request, queue);
   if (status == HSA_STATUS_SUCCESS) {
-    if (!add_queue(queue.intercepting, *gpu, Interception::kRuntime)) note("a queue not recorded: it could not be intercepted");
+    if (!add_queue(queue.intercepting, *gpu, Interception::kRuntime))
+      note("a queue not recorded: it could not be intercepted");
     return status;
   }
   const hsa_status_t plain = request.make(api_.queue_create, &queue.intercepting);

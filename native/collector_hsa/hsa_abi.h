@@ -146,7 +146,8 @@ struct hsa_barrier_and_packet_t {
   hsa_signal_t completion_signal;
 };
 
-// What the packet processor knows of a signal: it counts `value` down and writes the two times. Doorbells have kinds below 0.
+// What the packet processor knows of a signal: it counts `value` down and writes the two times. Doorbells have kinds below
+// 0.
 constexpr int64_t AMD_SIGNAL_KIND_USER = 1;
 constexpr int64_t AMD_SIGNAL_KIND_DOORBELL = -1;
 constexpr int64_t AMD_SIGNAL_KIND_LEGACY_DOORBELL = -2;

@@ -48,7 +48,8 @@ hsa_status_t queue_destroy(hsa_queue_t* queue) {
   if (release.is_in_use) return HSA_STATUS_SUCCESS;
   const auto destroy = [&] {
     if (release.below == nullptr) {
-      QueueRecorder* recorder = is_intercepting_itself && queue != nullptr ? doorbells.remove(queue->doorbell_signal) : nullptr;
+      QueueRecorder* recorder =
+          is_intercepting_itself && queue != nullptr ? doorbells.remove(queue->doorbell_signal) : nullptr;
       if (recorder != nullptr) recorder->step_aside();
       return original.queue_destroy(queue);
     }

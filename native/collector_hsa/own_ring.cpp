@@ -9,7 +9,8 @@ namespace wavescope {
 namespace {
 
 OwnRing::Packet* new_ring(uint64_t packets) {
-  void* memory = mmap(nullptr, packets * sizeof(OwnRing::Packet), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      mmap(nullptr, packets * sizeof(OwnRing::Packet), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   auto* ring = static_cast<OwnRing::Packet*>(memory);
   for (uint64_t place = 0; place < packets; ++place) ring[place].header = HSA_PACKET_TYPE_INVALID;

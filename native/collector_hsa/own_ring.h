@@ -87,8 +87,8 @@ class OwnRing {
   Packet* ring_;
   Packet* const below_;  // the ring that the GPU reads
   const uint64_t mask_;
-  uint64_t next_ = 0;    // index of the packet that is next
-  uint64_t rung_ = 0;    // the GPU knows of all before it
+  uint64_t next_ = 0;  // index of the packet that is next
+  uint64_t rung_ = 0;  // the GPU knows of all before it
   uint64_t looked_at_ = UINT64_MAX;
 };
 

@@ -170,8 +170,9 @@ void QueueRecorder::look_for_packets_left() {
   pass_on_valid();
   if (has_rung_ || has_told_) return;
   has_told_ = true;
-  collector_.note("packets of a queue passed on late: the program rings its doorbell past the runtime's functions; record it "
-                  "without --interception own");
+  collector_.note(
+      "packets of a queue passed on late: the program rings its doorbell past the runtime's functions; record it "
+      "without --interception own");
 }
 
 template <typename Way>

@@ -146,8 +146,8 @@ void every_kind_but_the_invalid_passes() {
   const HsaApi api = plain_api();
   OwnRing ring(api, &queue);
   CHECK(ring.stand_before_queue());
-  const std::vector<uint16_t> types = {HSA_PACKET_TYPE_VENDOR_SPECIFIC, HSA_PACKET_TYPE_BARRIER_AND, 4,
-                                       HSA_PACKET_TYPE_BARRIER_OR, 9, 255};
+  const std::vector<uint16_t> types = {
+      HSA_PACKET_TYPE_VENDOR_SPECIFIC, HSA_PACKET_TYPE_BARRIER_AND, 4, HSA_PACKET_TYPE_BARRIER_OR, 9, 255};
   for (const uint16_t type : types) {
     Packet packet = a_dispatch(1);
     packet.header = type;
@@ -207,7 +207,8 @@ void doorbells_are_found_until_they_are_removed() {
   const auto recorder = [&](std::size_t at) { return reinterpret_cast<QueueRecorder*>(&signals[at]); };
   for (std::size_t at = 0; at < 900; ++at) CHECK(table->add(handle(at), recorder(at)));
   for (std::size_t at = 0; at < 900; at += 2) CHECK(table->remove(handle(at)) == recorder(at));
-  for (std::size_t at = 0; at < 1000; ++at) CHECK(table->find(handle(at)) == (at < 900 && at % 2 == 1 ? recorder(at) : nullptr));
+  for (std::size_t at = 0; at < 1000; ++at)
+    CHECK(table->find(handle(at)) == (at < 900 && at % 2 == 1 ? recorder(at) : nullptr));
   CHECK(table->remove(handle(0)) == nullptr);
   CHECK(table->add(handle(0), recorder(5)) && table->find(handle(0)) == recorder(5));
   signals[1].kind = AMD_SIGNAL_KIND_USER;
