@@ -43,14 +43,17 @@ hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t t
   return status;
 }
 
+void give_back_ring(hsa_queue_t* queue) {
+  if (!is_intercepting_itself || queue == nullptr) return;
+  if (QueueRecorder* recorder = doorbells.remove(queue->doorbell_signal)) recorder->step_aside();
+}
+
 hsa_status_t queue_destroy(hsa_queue_t* queue) {
   const SharedQueues::Release release = shared_queues().release(queue);
   if (release.is_in_use) return HSA_STATUS_SUCCESS;
   const auto destroy = [&] {
     if (release.below == nullptr) {
-      QueueRecorder* recorder =
-          is_intercepting_itself && queue != nullptr ? doorbells.remove(queue->doorbell_signal) : nullptr;
-      if (recorder != nullptr) recorder->step_aside();
+      give_back_ring(queue);
       return original.queue_destroy(queue);
     }
     original.queue_destroy(release.below);

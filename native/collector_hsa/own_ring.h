@@ -50,18 +50,19 @@ class OwnRing {
   }
   bool stands() const { return ring_ != nullptr; }
 
-  // Puts a packet, which is that one or stands for it, where the GPU reads it.
+  // Puts a packet, which is that one or stands for it, where the GPU reads it. As soon as it is there its place is the
+  // application's again, so that is marked before.
   void put(const Packet& packet, hsa_signal_t completion) {
+    uint32_t first_word;
+    std::memcpy(&first_word, &packet, sizeof first_word);
+    Packet& taken = ring_[next_ & mask_];
+    __atomic_store_n(&taken.header, static_cast<uint16_t>(taken.header | kTaken), __ATOMIC_RELAXED);
     Packet& place = below_[next_ & mask_];
-    constexpr std::size_t kBegin = offsetof(Packet, workgroup_size_x);
+    constexpr std::size_t kBegin = sizeof first_word;
     std::memcpy(reinterpret_cast<char*>(&place) + kBegin, reinterpret_cast<const char*>(&packet) + kBegin,
                 offsetof(Packet, completion_signal) - kBegin);
     place.completion_signal = completion;
-    uint32_t first_word;
-    std::memcpy(&first_word, &packet, sizeof first_word);
     __atomic_store_n(reinterpret_cast<uint32_t*>(&place), first_word, __ATOMIC_RELEASE);
-    Packet& taken = ring_[next_ & mask_];
-    __atomic_store_n(&taken.header, static_cast<uint16_t>(taken.header | kTaken), __ATOMIC_RELAXED);
     ++next_;
   }
 

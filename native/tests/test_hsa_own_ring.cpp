@@ -1,5 +1,8 @@
 // A ring of the collector's before a queue: what the application puts there reaches the ring below in its order and once,
 // from one thread and from many, rung for or not; and a whole recording that way, under a runtime that the test plays.
+#include <signal.h>
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -22,11 +25,12 @@ extern "C" __attribute__((visibility("default"))) const char* __asan_default_opt
 
 namespace {
 
-constexpr uint32_t kSize = 64;
+constexpr uint32_t kMostSize = 64;
 constexpr uint64_t kKernel = 0x4000;
 
 // The queue as the runtime and the GPU have it.
-alignas(64) Packet below[kSize];
+alignas(64) Packet below[kMostSize];
+uint32_t ring_size = kMostSize;
 hsa_queue_t queue{};
 amd_signal_t doorbell{};
 std::atomic<uint64_t> reserved{0};
@@ -41,12 +45,13 @@ void store(hsa_signal_t signal, hsa_signal_value_t value) {
 }
 hsa_status_t make_queue(hsa_agent_t, uint32_t size, hsa_queue_type32_t, void (*)(hsa_status_t, hsa_queue_t*, void*), void*,
                         uint32_t, uint32_t, hsa_queue_t** made) {
-  CHECK(size == kSize);
+  CHECK(size == ring_size);
   *made = &queue;
   return HSA_STATUS_SUCCESS;
 }
 
-void new_queue() {
+void new_queue(uint32_t size = kMostSize) {
+  ring_size = size;
   for (Packet& packet : below) {
     packet = Packet{};
     packet.header = HSA_PACKET_TYPE_INVALID;
@@ -55,7 +60,7 @@ void new_queue() {
   doorbell.kind = AMD_SIGNAL_KIND_DOORBELL;
   queue = hsa_queue_t{};
   queue.base_address = below;
-  queue.size = kSize;
+  queue.size = ring_size;
   queue.doorbell_signal.handle = reinterpret_cast<uint64_t>(&doorbell);
   reserved = consumed = 0;
   rung.clear();
@@ -69,7 +74,7 @@ HsaApi plain_api() {
   return api;
 }
 
-Packet* place(uint64_t index) { return static_cast<Packet*>(queue.base_address) + index % kSize; }
+Packet* place(uint64_t index) { return static_cast<Packet*>(queue.base_address) + index % ring_size; }
 
 // As programs do: the header last.
 void fill(uint64_t index, const Packet& packet) {
@@ -85,7 +90,7 @@ uint64_t submit(const Packet& packet) {
 
 // What the GPU does with the packet that is next; a copy of it.
 Packet consume() {
-  Packet& packet = below[consumed % kSize];
+  Packet& packet = below[consumed % ring_size];
   CHECK((packet.header & 0xff) != HSA_PACKET_TYPE_INVALID);
   const Packet taken = packet;
   packet.header = HSA_PACKET_TYPE_INVALID;
@@ -103,7 +108,7 @@ void packets_pass_in_their_order_and_keep_their_content() {
   const HsaApi api = plain_api();
   OwnRing ring(api, &queue);
   CHECK(ring.stand_before_queue() && queue.base_address != below && ring.next_valid() == nullptr);
-  for (uint32_t round = 0; round < 5 * kSize; ++round) {
+  for (uint32_t round = 0; round < 5 * ring_size; ++round) {
     Packet packet = a_dispatch(round + 1, hsa_signal_t{0x1000 + round});
     packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER | 2 << 9 | 2 << 11;
     packet.setup = 3;
@@ -121,6 +126,36 @@ void packets_pass_in_their_order_and_keep_their_content() {
   }
   ring.step_aside();
   CHECK(queue.base_address == below && !ring.stands());
+}
+
+// The GPU may read a packet, and the application fill its place again, in the moment in which it is written: the place must
+// not be touched after that. Memory that is read-only tells when the first byte is written.
+bool was_taken_at_first_write = false;
+void* gpus_ring = nullptr;
+void on_first_write(int, siginfo_t*, void*) {
+  was_taken_at_first_write = (place(0)->header & 0x8000) != 0;
+  mprotect(gpus_ring, WAVESCOPE_PAGE_BYTES, PROT_READ | PROT_WRITE);
+}
+
+void a_place_is_marked_before_the_gpu_can_read_its_packet() {
+  new_queue();
+  gpus_ring = mmap(nullptr, WAVESCOPE_PAGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(gpus_ring != MAP_FAILED);
+  queue.base_address = gpus_ring;
+  const HsaApi api = plain_api();
+  OwnRing ring(api, &queue);
+  CHECK(ring.stand_before_queue());
+  submit(a_dispatch(1));
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_sigaction = on_first_write;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, &before);
+  pass_all(ring);
+  sigaction(SIGSEGV, &before, nullptr);
+  CHECK(was_taken_at_first_write && static_cast<Packet*>(gpus_ring)->header == HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  ring.step_aside();
+  munmap(gpus_ring, WAVESCOPE_PAGE_BYTES);
 }
 
 // Thread A has reserved a place and not filled it; B's packets behind it wait, and pass with A's.
@@ -176,14 +211,14 @@ void reserved_places_are_emptied() {
   const HsaApi api = plain_api();
   OwnRing ring(api, &queue);
   CHECK(ring.stand_before_queue());
-  for (uint32_t i = 0; i < kSize; ++i) submit(a_dispatch(i + 1));
+  for (uint32_t i = 0; i < ring_size; ++i) submit(a_dispatch(i + 1));
   pass_all(ring);
   for (uint32_t i = 0; i < 3; ++i) consume();
   reserved.fetch_add(5);
-  CHECK((place(kSize)->header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  CHECK((place(ring_size)->header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH);
   CHECK(!ring.is_left_lying());
-  for (uint32_t i = 0; i < 3; ++i) CHECK(place(kSize + i)->header == HSA_PACKET_TYPE_INVALID);
-  CHECK((place(kSize + 3)->header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH);  // the GPU has not read it
+  for (uint32_t i = 0; i < 3; ++i) CHECK(place(ring_size + i)->header == HSA_PACKET_TYPE_INVALID);
+  CHECK((place(ring_size + 3)->header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH);  // the GPU has not read it
 }
 
 void queues_of_odd_kinds_are_left_alone() {
@@ -229,8 +264,8 @@ std::vector<WavescopeOpRecord> recorded_ops() {
   return found;
 }
 
-hsa_queue_t* begin_recording() {
-  new_queue();
+hsa_queue_t* begin_recording(uint32_t size = kMostSize) {
+  new_queue(size);
   make_tables();
   core.hsa_queue_create_fn = make_queue;
   core.hsa_queue_load_read_index_scacquire_fn = load_consumed;
@@ -240,21 +275,23 @@ hsa_queue_t* begin_recording() {
   CHECK(OnLoad(&root, 0, 0, nullptr));
   CHECK(core.hsa_signal_store_screlease_fn != store && core.hsa_signal_store_relaxed_fn != store);
   hsa_queue_t* made = nullptr;
-  CHECK(core.hsa_queue_create_fn(kGpu, kSize, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &made) == HSA_STATUS_SUCCESS);
+  CHECK(core.hsa_queue_create_fn(kGpu, ring_size, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &made) ==
+        HSA_STATUS_SUCCESS);
   CHECK(made == &queue && queue.base_address != below);
   return made;
 }
 
-// Several threads submit through one queue; a GPU completes what it reads. All of it is recorded once, with its times.
-void threads_submit_and_all_is_recorded() {
+// Several threads submit through one queue; a GPU completes what it reads. All of it is recorded once, with its times. In a
+// ring of one packet the place is used again at the very moment that the GPU has read it.
+void threads_submit_and_all_is_recorded(uint32_t size) {
   constexpr uint32_t kThreads = 4;
   constexpr uint32_t kEach = 2000;
   const std::size_t before = recorded_ops().size();
-  hsa_queue_t* made = begin_recording();
+  hsa_queue_t* made = begin_recording(size);
   std::vector<uint32_t> executed;
   std::thread gpu([&] {
     while (executed.size() < kThreads * kEach) {
-      Packet& packet = below[consumed % kSize];
+      Packet& packet = below[consumed % ring_size];
       const uint16_t header = __atomic_load_n(&packet.header, __ATOMIC_ACQUIRE);
       if ((header & 0xff) == HSA_PACKET_TYPE_INVALID) {
         std::this_thread::yield();
@@ -272,7 +309,7 @@ void threads_submit_and_all_is_recorded() {
     threads.emplace_back([thread] {
       for (uint32_t i = 0; i < kEach; ++i) {
         const uint64_t index = reserved.fetch_add(1);
-        while (index - consumed.load() >= kSize) std::this_thread::yield();
+        while (index - consumed.load() >= ring_size) std::this_thread::yield();
         fill(index, a_dispatch(thread * kEach + i + 1));
         const auto ring = i % 2 == 0 ? core.hsa_signal_store_screlease_fn : core.hsa_signal_store_relaxed_fn;
         ring(queue.doorbell_signal, static_cast<hsa_signal_value_t>(index));
@@ -345,13 +382,14 @@ int main() {
   setenv("WAVESCOPE_SIGNALS", "runtime", 1);
   Session::current();
   packets_pass_in_their_order_and_keep_their_content();
+  a_place_is_marked_before_the_gpu_can_read_its_packet();
   a_packet_that_is_not_valid_yet_holds_back_the_next();
   every_kind_but_the_invalid_passes();
   what_nobody_rings_for_is_found();
   reserved_places_are_emptied();
   queues_of_odd_kinds_are_left_alone();
   doorbells_are_found_until_they_are_removed();
-  threads_submit_and_all_is_recorded();
+  for (const uint32_t size : {64u, 2u, 1u}) threads_submit_and_all_is_recorded(size);
   signals_of_the_program_stay();
   a_program_that_rings_by_itself_goes_on();
   return std::system(("rm -r " + folder).c_str());
