@@ -3,7 +3,8 @@
     .venv/bin/python benchmarks/overhead/scaling.py
     .venv/bin/python benchmarks/overhead/scaling.py --gpus 8 --queues 64 --threads 1,2,4,8,16
 
-The arms are no tool, bare queue interception, and standard mode; they take turns. CPU time of the
+The arms are no tool, bare queue interception, standard mode, standard mode paused, and standard mode
+with rings of the collector's own; they take turns. Ratios are to bare interception. CPU time of the
 submitting threads is measured, not time that passes: the machine may have fewer cores than threads.
 A lock that threads share would show as CPU that grows with their number, beyond what bare
 interception grows. `locks` counts mutexes that the collector locks in submitting threads, per
@@ -27,7 +28,7 @@ from wavescope.collect.softgpu import softgpu_environment
 from wavescope.package_files import library_path
 
 HERE = Path(__file__).resolve().parent
-ARMS = ("none", "bare", "standard", "paused")
+ARMS = ("none", "bare", "standard", "paused", "own")
 
 
 def build(folder: Path) -> None:
@@ -55,6 +56,7 @@ def environment(arm: str, folder: Path, session: Path, gpus: int) -> dict[str, s
         "LD_PRELOAD": with_word(kept["LD_PRELOAD"], str(collector), ":"),
         "WAVESCOPE_OUTPUT": str(session),
         "WAVESCOPE_START_PAUSED": "1" if arm == "paused" else "",
+        "WAVESCOPE_INTERCEPTION": "own" if arm == "own" else "",
     }
 
 
@@ -84,7 +86,11 @@ def main() -> None:
     parser.add_argument("--alternations", type=int, default=5)
     options = parser.parse_args()
     print(f"{options.gpus} GPUs, {options.queues} queues, CPU ns per dispatch (median)")
-    print(f"{'threads':>8}" + "".join(f"{arm:>10}" for arm in ARMS) + f"{'ratio':>8}{'locks':>8}")
+    print(
+        f"{'threads':>8}"
+        + "".join(f"{arm:>10}" for arm in ARMS)
+        + f"{'ratio':>8}{'own':>8}{'locks':>8}"
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         build(folder)
@@ -95,9 +101,10 @@ def main() -> None:
                     costs[arm].append(measured(arm, threads, folder, options)[0])
             medians = {arm: statistics.median(values) for arm, values in costs.items()}
             _, locks = measured("standard", threads, folder, options, count_locks=True)
-            ratio = medians["standard"] / medians["bare"]
+            ratios = [medians[arm] / medians["bare"] for arm in ("standard", "own")]
             shown = "".join(f"{medians[arm]:>10.1f}" for arm in ARMS)
-            print(f"{threads:>8}{shown}{ratio:>8.2f}{locks:>8.2f}", flush=True)
+            shown += "".join(f"{ratio:>8.2f}" for ratio in ratios)
+            print(f"{threads:>8}{shown}{locks:>8.2f}", flush=True)
 
 
 if __name__ == "__main__":
