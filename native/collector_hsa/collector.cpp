@@ -61,6 +61,9 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
       watch_(pool_, app_signals_),
       worker_({"wavescope", Urgency::kAsOthers, sweep_period_ns(settings), sweep_all, last_sweep, this}) {
   write_runtime_fact();
+  if (interception_ != settings.interception) {
+    note("queues left to the runtime's interception: HSA_ALLOCATE_QUEUE_DEV_MEM puts their rings into the GPU's memory");
+  }
   if (api_.async_copy_enable != nullptr) api_.async_copy_enable(true);
 }
 
@@ -104,8 +107,7 @@ hsa_status_t Collector::create_queue(const QueueRequest& request, InterceptedQue
   if (create_with_own_ring(request, *gpu, queue)) return HSA_STATUS_SUCCESS;
   const hsa_status_t status = intercept(request, queue);
   if (status == HSA_STATUS_SUCCESS) {
-    if (!add_queue(queue.intercepting, *gpu, Interception::kRuntime))
-      note("a queue not recorded: it could not be intercepted");
+    add_queue(queue.intercepting, *gpu, Interception::kRuntime);
     return status;
   }
   const hsa_status_t plain = request.make(api_.queue_create, &queue.intercepting);
@@ -122,7 +124,6 @@ bool Collector::create_with_own_ring(const QueueRequest& request, Gpu& gpu, Inte
   if (add_queue(queue.intercepting, gpu, Interception::kOwn)) return true;
   api_.queue_destroy(queue.intercepting);
   queue.intercepting = nullptr;
-  note("a queue intercepted by the runtime: a ring of the collector's could not be put before it");
   return false;
 }
 
@@ -140,15 +141,21 @@ bool Collector::add_queue(hsa_queue_t* queue, Gpu& gpu, Interception interceptio
   pool_.keep_spare(std::min<std::size_t>(kSpareBlocksAtFirst, queue->size / kSlots + 1));
   auto recorder =
       std::make_unique<QueueRecorder>(*this, queue, gpu, static_cast<uint16_t>(index), new_counters(gpu.index, index));
-  const bool is_own = interception == Interception::kOwn;
-  if (is_own ? !recorder->intercept_with_own_ring() : !recorder->intercept_with_runtime()) return false;
+  if (interception == Interception::kRuntime && !recorder->intercept_with_runtime()) {
+    note("a queue not recorded: the runtime takes no interceptor");
+    return false;
+  }
+  if (interception == Interception::kOwn &&
+      (!recorder->intercept_with_own_ring() || !doorbells.add(queue->doorbell_signal, recorder.get()))) {
+    note("a queue left to the runtime's interception: no ring of the collector's could be put before it");
+    return false;
+  }
   session_.facts().append(Fact("queue")
                               .add("queue", index)
                               .add("gpu", uint32_t{gpu.index})
                               .add("address", reinterpret_cast<uint64_t>(queue))
                               .add("size", queue->size));
   const std::lock_guard<std::mutex> lock(sweep_mutex_);
-  if (is_own && !doorbells.add(queue->doorbell_signal, recorder.get())) return false;
   queues_.push_back(std::move(recorder));
   worker_.start();
   watch_.begin(pool_.at(0));

@@ -74,7 +74,7 @@ class Collector {
   void write_runtime_fact();
   hsa_status_t intercept(const QueueRequest& request, InterceptedQueue& queue) const;
   bool create_with_own_ring(const QueueRequest& request, Gpu& gpu, InterceptedQueue& queue);
-  // Whether its packets are looked at from now on.
+  // Whether its packets are looked at from now on; there is a note where they are not.
   bool add_queue(hsa_queue_t* queue, Gpu& gpu, Interception interception);
 
   const HsaApi api_;

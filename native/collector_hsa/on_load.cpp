@@ -66,12 +66,12 @@ hsa_status_t queue_destroy(hsa_queue_t* queue) {
 
 // A doorbell or any other signal.
 void signal_store(hsa_signal_t signal, hsa_signal_value_t value) {
-  if (QueueRecorder* recorder = doorbells.find(signal)) return recorder->on_doorbell();
+  if (QueueRecorder* recorder = doorbells.find(signal)) return recorder->on_doorbell(static_cast<uint64_t>(value));
   original.signal_store(signal, value);
 }
 
 void signal_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value) {
-  if (QueueRecorder* recorder = doorbells.find(signal)) return recorder->on_doorbell();
+  if (QueueRecorder* recorder = doorbells.find(signal)) return recorder->on_doorbell(static_cast<uint64_t>(value));
   original.signal_store_relaxed(signal, value);
 }
 

@@ -46,16 +46,19 @@ void OwnRing::step_aside() {
   ring_ = nullptr;
 }
 
-bool OwnRing::is_left_lying() {
+bool OwnRing::announce_what_was_left() {
   const uint64_t write_index = api_.queue_load_write_index(queue_);
   if (write_index == next_) return false;
-  if (next_valid() == nullptr) {
+  if (!is_valid(__atomic_load_n(&ring_[next_ & mask_].header, __ATOMIC_ACQUIRE))) {
     empty_reserved_places(write_index);
     return false;
   }
-  const bool seen_before = looked_at_ == next_;
+  if (looked_at_ == next_) {
+    announce(write_index);
+    return true;
+  }
   looked_at_ = next_;
-  return seen_before;
+  return false;
 }
 
 void OwnRing::empty_reserved_places(uint64_t write_index) {

@@ -13,7 +13,8 @@
 #ifndef WAVESCOPE_COLLECTOR_HSA_OWN_RING_H
 #define WAVESCOPE_COLLECTOR_HSA_OWN_RING_H
 
-#include <atomic>
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -42,13 +43,16 @@ class OwnRing {
 
   // All below with the lock held.
 
-  // The packet that is to be passed on next; null until the application has made it valid.
-  const Packet* next_valid() const {
-    const Packet* packet = &ring_[next_ & mask_];
-    const uint16_t header = __atomic_load_n(&packet->header, __ATOMIC_ACQUIRE);
-    return is_valid(header) ? packet : nullptr;
-  }
   bool stands() const { return ring_ != nullptr; }
+
+  // The application has rung for all packets before this index. Threads that share a queue may ring in any order.
+  void announce(uint64_t end) { announced_ = std::max(announced_, end); }
+
+  // The packet that is to be passed on next; null until the application has made it valid and rung for it.
+  const Packet* next_announced() const {
+    const Packet* packet = &ring_[next_ & mask_];
+    return next_ < announced_ && is_valid(__atomic_load_n(&packet->header, __ATOMIC_ACQUIRE)) ? packet : nullptr;
+  }
 
   // Puts a packet, which is that one or stands for it, where the GPU reads it. As soon as it is there its place is the
   // application's again, so that is marked before.
@@ -73,9 +77,10 @@ class OwnRing {
     api_.signal_store(queue_->doorbell_signal, static_cast<hsa_signal_value_t>(next_ - 1));
   }
 
-  // For a thread that looks now and then. Whether a packet has been valid since the last look and nobody rang for it: it is
-  // to be passed on. A place that the application has reserved and may want to see empty before it fills it is emptied.
-  bool is_left_lying();
+  // For a thread that looks now and then: whether packets have been valid since its last look and nobody passed them on;
+  // they count as announced then. A place that the application has reserved, and may want to see empty before it fills it,
+  // is emptied.
+  bool announce_what_was_left();
 
  private:
   static constexpr uint16_t kTaken = 1u << 15;  // of the bits that HSA reserves
@@ -90,6 +95,7 @@ class OwnRing {
   const uint64_t mask_;
   uint64_t next_ = 0;  // index of the packet that is next
   uint64_t rung_ = 0;  // the GPU knows of all before it
+  uint64_t announced_ = 0;
   uint64_t looked_at_ = UINT64_MAX;
 };
 

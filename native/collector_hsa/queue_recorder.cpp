@@ -72,7 +72,7 @@ inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Pa
   record.marker = thread.marker;
 }
 
-// Where packets go from here: to the runtime, which has put them together in its own ring ...
+// Where packets go from here: back to the runtime, which takes them to the GPU ...
 struct QueueRecorder::RuntimeWay {
   static constexpr bool kMayAddPacket = true;
   RingGuard& guard;
@@ -87,7 +87,7 @@ struct QueueRecorder::RuntimeWay {
   }
 };
 
-// ... or one by one to where the GPU reads them.
+// ... or, one by one, to where the GPU reads them.
 struct QueueRecorder::OwnWay {
   static constexpr bool kMayAddPacket = false;
   OwnRing& ring;
@@ -142,16 +142,17 @@ void QueueRecorder::on_packets(const void* packets, uint64_t count, uint64_t ind
   self->on_batch(typed, count, way);
 }
 
-void QueueRecorder::on_doorbell() {
+void QueueRecorder::on_doorbell(uint64_t last_index) {
   const std::lock_guard<SpinLock> lock(own_ring_->lock());
   has_rung_ = true;
-  if (own_ring_->stands()) pass_on_valid();
+  if (!own_ring_->stands()) return;
+  own_ring_->announce(last_index + 1);
+  pass_on_announced();
 }
 
-// Also packets that another thread has not rung for yet: a valid packet is the GPU's.
-inline void QueueRecorder::pass_on_valid() {
+inline void QueueRecorder::pass_on_announced() {
   const OwnWay way{*own_ring_};
-  while (const Packet* packet = own_ring_->next_valid()) {
+  while (const Packet* packet = own_ring_->next_announced()) {
     if (__builtin_expect(!collector_.active(), 0)) {
       way.pass(packet, 1);
       continue;
@@ -166,8 +167,8 @@ inline void QueueRecorder::pass_on_valid() {
 void QueueRecorder::look_for_packets_left() {
   if (!own_ring_ || !own_ring_->lock().try_lock()) return;
   const std::lock_guard<SpinLock> lock(own_ring_->lock(), std::adopt_lock);
-  if (!own_ring_->stands() || !own_ring_->is_left_lying()) return;
-  pass_on_valid();
+  if (!own_ring_->stands() || !own_ring_->announce_what_was_left()) return;
+  pass_on_announced();
   if (has_rung_ || has_told_) return;
   has_told_ = true;
   collector_.note(

@@ -27,7 +27,7 @@ class QueueRecorder {
                          hsa_amd_queue_intercept_packet_writer writer);
 
   // The application rang the doorbell of a queue with a ring of ours: passes on what it has put there.
-  void on_doorbell();
+  void on_doorbell(uint64_t last_index);
   // The worker, now and then: the same where nobody rang.
   void look_for_packets_left();
 
@@ -53,7 +53,7 @@ class QueueRecorder {
   void on_unusual(const Packet& packet, Way way);
   template <typename Way>
   void on_batch(const Packet* packets, uint64_t count, Way way);
-  void pass_on_valid();
+  void pass_on_announced();
   void release_signal(const Packet& packet);
   bool wanted(const Packet& packet, bool in_batch);
   uint32_t instrument(Packet* packet, bool may_add_packet, uint8_t flags);

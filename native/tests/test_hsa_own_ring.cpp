@@ -98,16 +98,21 @@ Packet consume() {
   return taken;
 }
 
-void pass_all(OwnRing& ring) {
-  while (const Packet* packet = ring.next_valid()) ring.put(*packet, packet->completion_signal);
+void pass_announced(OwnRing& ring) {
+  while (const Packet* packet = ring.next_announced()) ring.put(*packet, packet->completion_signal);
   ring.ring_doorbell();
+}
+
+void pass_all(OwnRing& ring) {
+  ring.announce(reserved);
+  pass_announced(ring);
 }
 
 void packets_pass_in_their_order_and_keep_their_content() {
   new_queue();
   const HsaApi api = plain_api();
   OwnRing ring(api, &queue);
-  CHECK(ring.stand_before_queue() && queue.base_address != below && ring.next_valid() == nullptr);
+  CHECK(ring.stand_before_queue() && queue.base_address != below && ring.next_announced() == nullptr);
   for (uint32_t round = 0; round < 5 * ring_size; ++round) {
     Packet packet = a_dispatch(round + 1, hsa_signal_t{0x1000 + round});
     packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER | 2 << 9 | 2 << 11;
@@ -120,7 +125,7 @@ void packets_pass_in_their_order_and_keep_their_content() {
     // The runtime looks at the packet that waits for scratch memory by the queue's address.
     const Packet& kept = *place(round);
     CHECK((kept.header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH && kept.private_segment_size == 7 * round);
-    CHECK(kept.grid_size_x == round + 1 && ring.next_valid() == nullptr);
+    CHECK(kept.grid_size_x == round + 1 && ring.next_announced() == nullptr);
     const Packet passed = consume();
     CHECK(std::memcmp(&passed, &packet, sizeof passed) == 0);
   }
@@ -175,6 +180,25 @@ void a_packet_that_is_not_valid_yet_holds_back_the_next() {
   for (uint32_t grid = 1; grid <= 3; ++grid) CHECK(consume().grid_size_x == grid);
 }
 
+// A rings for its packet only after B has rung for a later one; what nobody has rung for stays.
+void packets_pass_when_they_are_rung_for() {
+  new_queue();
+  const HsaApi api = plain_api();
+  OwnRing ring(api, &queue);
+  CHECK(ring.stand_before_queue());
+  for (uint32_t grid = 1; grid <= 4; ++grid) submit(a_dispatch(grid));
+  pass_announced(ring);
+  CHECK(rung.empty());
+  ring.announce(3);
+  ring.announce(1);
+  pass_announced(ring);
+  CHECK((rung == std::vector<int64_t>{2}));
+  ring.announce(4);
+  pass_announced(ring);
+  CHECK((rung == std::vector<int64_t>{2, 3}));
+  for (uint32_t grid = 1; grid <= 4; ++grid) CHECK(consume().grid_size_x == grid);
+}
+
 // A vendor's packet has the type 0; one with a type that nobody knows is the GPU's to refuse.
 void every_kind_but_the_invalid_passes() {
   new_queue();
@@ -197,12 +221,12 @@ void what_nobody_rings_for_is_found() {
   const HsaApi api = plain_api();
   OwnRing ring(api, &queue);
   CHECK(ring.stand_before_queue());
-  CHECK(!ring.is_left_lying());
+  CHECK(!ring.announce_what_was_left());
   submit(a_dispatch(1));
-  CHECK(!ring.is_left_lying());  // it may have been rung for in this moment
-  CHECK(ring.is_left_lying());
-  pass_all(ring);
-  CHECK(!ring.is_left_lying() && consume().grid_size_x == 1);
+  CHECK(!ring.announce_what_was_left());  // it may have been rung for in this moment
+  CHECK(ring.announce_what_was_left());
+  pass_announced(ring);
+  CHECK(!ring.announce_what_was_left() && consume().grid_size_x == 1);
 }
 
 // A program may wait until a place that it has reserved is empty, as the GPU leaves it.
@@ -216,7 +240,7 @@ void reserved_places_are_emptied() {
   for (uint32_t i = 0; i < 3; ++i) consume();
   reserved.fetch_add(5);
   CHECK((place(ring_size)->header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH);
-  CHECK(!ring.is_left_lying());
+  CHECK(!ring.announce_what_was_left());
   for (uint32_t i = 0; i < 3; ++i) CHECK(place(ring_size + i)->header == HSA_PACKET_TYPE_INVALID);
   CHECK((place(ring_size + 3)->header & 0xff) == HSA_PACKET_TYPE_KERNEL_DISPATCH);  // the GPU has not read it
 }
@@ -384,6 +408,7 @@ int main() {
   packets_pass_in_their_order_and_keep_their_content();
   a_place_is_marked_before_the_gpu_can_read_its_packet();
   a_packet_that_is_not_valid_yet_holds_back_the_next();
+  packets_pass_when_they_are_rung_for();
   every_kind_but_the_invalid_passes();
   what_nobody_rings_for_is_found();
   reserved_places_are_emptied();

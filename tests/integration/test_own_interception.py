@@ -153,6 +153,8 @@ def test_rings_in_the_gpus_memory_are_left_to_the_runtime(programs: Path, tmp_pa
 
     assert run.process.facts("runtime")[-1]["interception"] == "runtime"
     assert dispatch_coverage(run.process)["timed"] == 100
+    (note,) = [fact["text"] for fact in run.process.facts("note")]
+    assert "HSA_ALLOCATE_QUEUE_DEV_MEM" in note
 
 
 def test_the_option_and_the_trace_say_it(programs: Path, tmp_path: Path) -> None:
