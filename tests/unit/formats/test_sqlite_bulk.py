@@ -266,6 +266,17 @@ def test_reserved_bytes_and_old_schema_formats(tmp_path: Path) -> None:
     assert select(path) == [(n, n % 2, text) for n, text in enumerate(texts)]
 
 
+@both_ways
+def test_a_table_may_be_added_when_another_has_rows(tmp_path: Path, native: bool) -> None:
+    path = new_database(tmp_path / "a.db", "CREATE TABLE t (a)", "CREATE TABLE u (b)")
+
+    with bulk_database(path, native=native) as database:
+        database.table("t").append({"rowid": ints(1, 2), "a": ints(5, 6)})
+        database.table("u").append({"rowid": ints(1), "b": ints(7)})
+
+    assert (select(path), select(path, "SELECT b FROM u")) == ([(5,), (6,)], [(7,)])
+
+
 def test_tables_of_many_columns(tmp_path: Path) -> None:
     names = [f"c{n}" for n in range(300)]
     path = new_database(

@@ -68,6 +68,7 @@ class PageWriter:
         self._library = columns_library()
         self._path = path
         self._tables: list[FilledTable] = []
+        self._schema: sqlite3.Connection | None = None
         self._handle = Handle()
         error_number = Int32()
         status = self._library.wavescope_bulk_open(os.fsencode(path), self._handle, error_number)
@@ -77,14 +78,23 @@ class PageWriter:
 
     def layout(self, table: str) -> TableLayout:
         """The layout of `table`."""
-        with closing(connect(self._path)) as connection:
-            return table_layout(connection, table)
+        return table_layout(self._looking(), table)
 
     def require_empty(self, layout: TableLayout) -> None:
         """ValueError when the table has rows."""
-        with closing(connect(self._path)) as connection:
-            if not is_empty(connection, layout):
-                raise ValueError(f"table {layout.name} has rows already")
+        if not is_empty(self._looking(), layout):
+            raise ValueError(f"table {layout.name} has rows already")
+
+    def _looking(self) -> sqlite3.Connection:
+        """A connection for questions; each new one would read the whole schema."""
+        if self._schema is None:
+            self._schema = connect(self._path)
+        return self._schema
+
+    def _look_no_more(self) -> None:
+        if self._schema is not None:
+            self._schema.close()
+            self._schema = None
 
     def add_table(self, table: FilledTable) -> None:
         """Prepares for rows of this empty table."""
@@ -111,6 +121,7 @@ class PageWriter:
 
         All but the numbers' strides must be contiguous. The rowid's own column is None.
         """
+        self._look_no_more()
         values = (BulkValues * len(columns))(*(_bulk_values(column) for column in columns))
         status = self._library.wavescope_bulk_append(
             self._handle, table.handle, len(rowids), rowids, values
@@ -119,6 +130,7 @@ class PageWriter:
 
     def finish(self) -> None:
         """Makes all rows part of the file."""
+        self._look_no_more()
         with on_error(self.abort):
             self._require_ok(self._library.wavescope_bulk_finish(self._handle), None)
         self._close()
@@ -126,6 +138,7 @@ class PageWriter:
 
     def abort(self) -> None:
         """Leaves the file as it was."""
+        self._look_no_more()
         try:
             self._require_ok(self._library.wavescope_bulk_abort(self._handle), None)
         finally:
