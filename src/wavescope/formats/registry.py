@@ -8,16 +8,21 @@ asked after the built-in formats.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from wavescope.errors import UsageError
 from wavescope.formats import sniff
 from wavescope.formats.sniff import Deferred, Probe
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 _Plugin = TypeVar("_Plugin")
 
@@ -202,9 +207,15 @@ def _exporter_called(name: str) -> Exporter:
 
 
 def _plugins(group: str, kind: type[_Plugin]) -> Iterator[_Plugin]:
-    from importlib.metadata import entry_points  # noqa: PLC0415  slow, and rarely reached
-
-    for entry in entry_points(group=group):
+    for entry in _entry_points(group, tuple(sys.path)):
         plugin = entry.load()
         if isinstance(plugin, kind):
             yield plugin
+
+
+@cache
+def _entry_points(group: str, path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001  for the cache
+    """What packages register; the files of all that are installed on `path` are read once."""
+    from importlib.metadata import entry_points  # noqa: PLC0415  slow, and rarely reached
+
+    return entry_points(group=group)

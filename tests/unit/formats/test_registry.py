@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,22 @@ def test_a_plugin_reads_and_writes_a_format_of_its_own(tmp_path: Path) -> None:
     with Trace(open_source(path)) as trace:
         assert trace.format == "lines"
         assert "gemm" in trace.ops.strings("name")
+
+
+@pytest.mark.usefixtures("_plugin")
+def test_installed_packages_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = []
+
+    def counted(*, group: str) -> EntryPoints:
+        searched.append(group)
+        return entry_points(group=group)
+
+    monkeypatch.setattr("importlib.metadata.entry_points", counted)
+
+    names = [[importer.name for importer in importers()][-1] for _ in range(3)]
+
+    assert names == ["lines", "lines", "lines"]
+    assert searched == ["wavescope.importers"]
 
 
 def test_without_the_plugin_its_files_are_unknown(tmp_path: Path) -> None:
