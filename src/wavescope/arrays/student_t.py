@@ -8,6 +8,7 @@ twelve digits.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 _SMALLEST = 1e-300
 _PRECISION = 1e-15
@@ -25,6 +26,7 @@ def two_sided_p(t: float, degrees: float) -> float:
     return _incomplete_beta(degrees / 2, 0.5, degrees / whole, t * t / whole)
 
 
+@lru_cache(maxsize=1024)
 def quantile(probability: float, degrees: float) -> float:
     """The value that is not exceeded with `probability`, which lies between 0 and 1."""
     if probability == 0.5:
@@ -69,22 +71,21 @@ def _incomplete_beta(a: float, b: float, x: float, rest: float) -> float:
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
+    # A sum of 1 and something is 0 or far larger than the smallest number that stands for 0.
     numerator = 1.0
-    denominator = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
+    denominator = 1 / ((1 - (a + b) * x / (a + 1)) or _SMALLEST)
     value = denominator
     for m in range(1, _MOST_TERMS):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        change = 1.0
-        for factor in (even, odd):
-            denominator = 1 / _away_from_zero(1 + factor * denominator)
-            numerator = _away_from_zero(1 + factor / numerator)
-            change = numerator * denominator
-            value *= change
+        place = a + 2 * m
+        even = m * (b - m) * x / ((place - 1) * place)
+        odd = -(a + m) * (a + b + m) * x / (place * (place + 1))
+        denominator = 1 / ((1 + even * denominator) or _SMALLEST)
+        numerator = (1 + even / numerator) or _SMALLEST
+        value *= numerator * denominator
+        denominator = 1 / ((1 + odd * denominator) or _SMALLEST)
+        numerator = (1 + odd / numerator) or _SMALLEST
+        change = numerator * denominator
+        value *= change
         if abs(change - 1) < _PRECISION:
             break
     return value
-
-
-def _away_from_zero(value: float) -> float:
-    return value if abs(value) > _SMALLEST else _SMALLEST
