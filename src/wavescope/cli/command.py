@@ -34,6 +34,8 @@ class Command:
     run: Callable[[argparse.Namespace], int]
     more_help: str = ""
     """What the help says behind the examples."""
+    computes: bool = True
+    """Whether it works with arrays; importing NumPy takes longer than what others do."""
 
     def with_more_help(self, text: str) -> Command:
         """The same command with `text` at the end of its help."""

@@ -92,8 +92,9 @@ def _dispatch(arguments: list[str], inputs: list[GivenInput]) -> int:
     except SystemExit as stop:  # argparse printed --help
         return int(stop.code or 0)
     inputs += given_inputs(parser, namespace)
-    keep_freed_memory()
-    import_numpy()
+    if call.command.computes:
+        keep_freed_memory()
+        import_numpy()
     with unpacking_limited(getattr(namespace, "max_unpacked", None)):
         return call.command.run(namespace)
 

@@ -271,4 +271,5 @@ COMMAND = Command(
     ),
     _add_arguments,
     _run,
+    computes=False,
 )

@@ -318,6 +318,17 @@ def test_numpys_thread_setting_does_not_leak(run: Run, trace_file: Path) -> None
     assert "OPENBLAS_NUM_THREADS" not in os.environ
 
 
+def test_a_program_on_the_software_gpu_starts_without_numpy() -> None:
+    code = (
+        "import sys; from wavescope.cli.main import main\n"
+        "main(['softgpu', '--chip', 'gfx90a']); sys.exit('numpy' in sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_streams_that_are_closed_are_no_error(closed: str) -> None:
     command = f"{sys.executable} -m wavescope info --formats {closed}"
