@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 import gzip
-import json
 import re
 from pathlib import Path
 
+import orjson
 import pytest
 
 from wavescope.names.demangle import demangle
@@ -18,7 +18,7 @@ from wavescope.names.kernel_names import short_name
 def symbols(shared_data_folder: Path) -> dict[str, str]:
     """Mangled name -> demangled name as rocprofv3 wrote it, of every kernel it saw loaded."""
     path = shared_data_folder / "rocprofv3" / "908_results.json.gz"
-    document = json.loads(gzip.decompress(path.read_bytes()))
+    document = orjson.loads(gzip.decompress(path.read_bytes()))
     rows = document["rocprofiler-sdk-tool"][0]["kernel_symbols"]
     return {row["kernel_name"]: row["formatted_kernel_name"] for row in rows if row["kernel_name"]}
 
@@ -35,7 +35,7 @@ def shared_data_folder() -> Path:
 def kineto_names(shared_data_folder: Path) -> set[str]:
     names: set[str] = set()
     for path in (shared_data_folder / "kineto").glob("*/*.json.gz"):
-        events = json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
+        events = orjson.loads(gzip.decompress(path.read_bytes()))["traceEvents"]
         names |= {event["name"] for event in events if event.get("cat") == "kernel"}
     return names
 

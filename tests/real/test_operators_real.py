@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 import wavescope
@@ -48,7 +48,7 @@ DIVISION = ("operator_ns", "outside_operator_ns", "graph_replay_ns", "unlinked_n
 
 def events_of(path: Path) -> list[dict[str, Any]]:
     with gzip.open(path) as stream:
-        events = json.load(stream)["traceEvents"]
+        events = orjson.loads(stream.read())["traceEvents"]
     return [event for event in events if event.get("ph") == "X"]
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
 
+import orjson
 import pytest
 
 import wavescope
@@ -73,7 +73,7 @@ def test_a_replay_does_the_work_of_the_captured_pass(shared_data: Path) -> None:
     """The one replay of the capture; its eager products are counted as they ran."""
     path = kineto(shared_data, "truth/flux_capture_mi300x.json.gz")
     with gzip.open(path) as file:
-        events = json.load(file)["traceEvents"]
+        events = orjson.loads(file.read())["traceEvents"]
     sizes = [event["args"]["Input Dims"][:2] for event in events if event["name"] == "aten::mm"]
     result = wavescope.work(path)
     products = [row for row in result.table("work").records() if row["operator"] == "aten::mm"]
