@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +42,24 @@ settings.load_profile(os.environ.get("WAVESCOPE_TEST_EXAMPLES", "same"))
 _USUAL_THRESHOLDS = gc.get_threshold()
 
 SHARED_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """In a new clone one worker compiles all tests, and the others take what it wrote.
+
+    Compiling them takes longer than the rest of collecting them.
+    """
+    cache = session.config.cache
+    if "PYTEST_XDIST_WORKER" not in os.environ or sys.dont_write_bytecode or cache is None:
+        return (yield)
+    with (cache.mkdir("compiled") / "by_a_worker").open("a") as compiled:
+        fcntl.flock(compiled, fcntl.LOCK_EX)
+        if os.fstat(compiled.fileno()).st_size == 0:
+            result = yield
+            compiled.write("yes")
+            return result
+    return (yield)
 
 
 @pytest.fixture(autouse=True)
