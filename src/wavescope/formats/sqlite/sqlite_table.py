@@ -172,7 +172,7 @@ def affinity_of(declared_type: str) -> Affinity:
 
 def folded(name: str) -> str:
     """`name` with ASCII letters in lower case and all others as they are."""
-    return name.translate(_ASCII_LOWER)
+    return name.lower() if name.isascii() else name.translate(_ASCII_LOWER)
 
 
 _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
