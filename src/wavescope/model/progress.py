@@ -25,6 +25,13 @@ NO_LAUNCH = "have no launch record"
 """How a reader's note on ops without a known call ends; a finding of its own tells more of them."""
 
 
+NOTE_TAG = "note: "
+"""How the metadata of a file begins the tag of a note, so that it stays known there."""
+_MOST_NOTES = 1000
+_LONGEST_NOTE = 4096
+_LARGEST_COUNT = 1 << 62
+
+
 class Notes:
     """What a reader had to skip or repair, counted by a sentence that says so."""
 
@@ -40,6 +47,20 @@ class Notes:
         """State the count of `sentence`: for passes that may run more than once."""
         if count:
             self._counts[sentence] = int(count)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """The notes as tags and values of metadata."""
+        return [(NOTE_TAG + sentence, str(count)) for sentence, count in self]
+
+    def take_fact(self, tag: str, value: str) -> bool:
+        """Take back what `facts` gave, once; whether the tag is that of a note."""
+        if not tag.startswith(NOTE_TAG):
+            return False
+        sentence = tag.removeprefix(NOTE_TAG)[:_LONGEST_NOTE]
+        is_count = value.isascii() and value.isdigit() and len(value) <= len(str(_LARGEST_COUNT))
+        if is_count and len(self) < _MOST_NOTES:
+            self.set(sentence, min(int(value), _LARGEST_COUNT))
+        return True
 
     def sentences(self) -> list[str]:
         """The sentences for people in the order of first sight, those of many rows with a count."""

@@ -28,7 +28,7 @@ from wavescope.formats.timeline import (
     write_timeline,
 )
 from wavescope.model.op_kinds import OpKind, kind_of_type
-from wavescope.model.progress import Progress
+from wavescope.model.progress import Notes, Progress
 from wavescope.model.source import TraceSource, read_metadata
 from wavescope.names.kernel_names import short_name
 from wavescope.native import columns_library
@@ -169,7 +169,7 @@ class ChromeWriter:
             )
         )
 
-    def end(self) -> None:
+    def end(self, notes: Notes) -> None:
         """Close the document."""
         self._out.write(b"\n]}\n")
 

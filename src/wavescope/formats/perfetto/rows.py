@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
+from wavescope.formats.numbered_markers import payload_bits
 from wavescope.formats.perfetto.events import (
     INTERNED_ARGUMENT,
     NUMBER_ARGUMENT,
@@ -42,9 +43,9 @@ _NUMBERS = {
     for table in (OPS, CALLS)
     for column in table.columns
     if column.type in (ColumnType.INT64, ColumnType.INT32)
-    and column.name not in ("id", "gpu", "queue", "start_ns", "end_ns", "pid", "kernel", "marker")
+    and column.name not in ("id", "gpu", "queue", "start_ns", "end_ns", "pid")
 } | {"unclosed": ColumnType.INT32}
-_STRINGS = ("full_name", "domain", "type")
+_STRINGS = ("full_name", "domain", "type", "subcategory")
 _PLACE = ("is_queue", "gpu", "queue", "process", "pid", "thread")
 _LARGEST_INT32 = (1 << 31) - 1
 
@@ -149,6 +150,10 @@ class RowResolver:
         elif kind == INTERNED_ARGUMENT and name in _STRINGS:
             _column(rows, name)[at] = self._looked_up(
                 sequences, values, strings, self._builder.strings.code
+            )
+        elif kind == INTERNED_ARGUMENT and name == "payload":
+            _column(rows, "payload_bits")[at] = self._looked_up(
+                sequences, values, strings, payload_bits
             )
         elif kind == INTERNED_ARGUMENT and name in _SIZES:
             for index, axis in enumerate(_AXES):

@@ -11,25 +11,23 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
+from wavescope.formats.carried_tables import CarriedTables
+from wavescope.formats.numbered_markers import NumberedMarkers
 from wavescope.formats.perfetto.rocprofv3_arguments import CORRELATION
 from wavescope.formats.perfetto.rows import Rows, Slices
 from wavescope.formats.perfetto.tracks import Tracks
 from wavescope.formats.sniff import Deferred
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
-    AGENTS,
     CALLS,
     LINKS,
     MARKER_INSTANT,
     MARKER_UNCLOSED,
     MARKERS,
-    METADATA,
     OPS,
     PROCESSES,
-    QUEUES,
     THREADS,
     UNKNOWN,
-    ColumnType,
     Table,
 )
 
@@ -38,8 +36,6 @@ Int64s = npt.NDArray[np.int64]
 _rocprofv3_slices = Deferred("rocprofv3.perfetto_slices:Rocprofv3Slices")
 _ALWAYS_DENSE = 1 << 20
 _LARGEST_INT32 = (1 << 31) - 1
-
-_LARGEST = {ColumnType.INT64: (1 << 63) - 1, ColumnType.INT32: (1 << 31) - 1}
 
 
 class FlowLinks:
@@ -129,24 +125,21 @@ class PerfettoTrace:
         self._rocprofv3: Any = None
         """What gathers slices of rocprofv3, once there are any."""
         self._process_ids: dict[int, int] = {}
-        self._pids: dict[int, int] = {}
+        """Processes of other producers, by pid."""
+        self._carried = CarriedTables(builder)
+        self._markers = NumberedMarkers(builder)
         self._links = FlowLinks(builder)
         self._marker_code = builder.strings.code("marker")
 
     def take_details(self, details: dict[str, Any]) -> None:
         """Take in what our own exporter says of the whole trace."""
-        if self.is_ours or not isinstance(details.get("wavescope"), int):
-            return
-        self.is_ours = True
-        base_ns = details.get("base_ns")
-        if isinstance(base_ns, int) and abs(base_ns) < 1 << 63:
-            self._base_ns = base_ns
-        tables = details.get("tables")
-        for table in (PROCESSES, THREADS, AGENTS, QUEUES, METADATA):
-            rows = tables.get(table.name) if isinstance(tables, dict) else None
-            for row in rows if isinstance(rows, list) else ():
-                if isinstance(row, dict):
-                    self._add_row(table, row)
+        if not self.is_ours and isinstance(details.get("wavescope"), int):
+            self.is_ours = True
+            base_ns = details.get("base_ns")
+            if isinstance(base_ns, int) and abs(base_ns) < 1 << 63:
+                self._base_ns = base_ns
+        if self.is_ours and "tables" in details:
+            self._carried.take(details["tables"])
 
     def add(self, slices: Slices) -> None:
         """Append slices as ops, calls and markers."""
@@ -170,8 +163,9 @@ class PerfettoTrace:
         self._add_calls(slices, np.flatnonzero(~is_op & ~is_marker), category="second_category")
 
     def finish(self) -> None:
-        """Add links, and the processes and threads of other producers' files."""
+        """Add links, markers, and the processes and threads of other producers' files."""
         self._links.finish()
+        self._markers.finish()
         if self.is_ours:
             return
         code = self.builder.strings.code
@@ -185,25 +179,6 @@ class PerfettoTrace:
             if pid in self._process_ids and name:
                 process = self._process_ids[pid]
                 self.builder.add_row(THREADS, process=process, thread=thread, name=code(name))
-
-    def _add_row(self, table: Table, row: dict[str, Any]) -> None:
-        values: dict[str, int | str] = {}
-        for column in table.columns:
-            value = row.get(column.name)
-            if column.type is ColumnType.STRING:
-                if isinstance(value, str):
-                    values[column.name] = value
-            elif isinstance(value, int) and abs(value) <= _LARGEST.get(column.type, -1):
-                values[column.name] = value
-        if table is PROCESSES:
-            number = len(self._process_ids)
-            self._process_ids.setdefault(int(values.pop("id", number)), number)
-            self._pids[number] = int(values.get("pid", UNKNOWN))
-            values.setdefault("pid", UNKNOWN)
-        elif "process" in values:
-            values["process"] = self._process_ids.get(int(values["process"]), UNKNOWN)
-        if values:
-            self.builder.add_row(table, **values)
 
     def _add_rocprofv3(self, rows: Rows) -> npt.NDArray[np.intp]:
         """Take the slices of rocprofv3, which have a correlation id; the rest is given back."""
@@ -222,7 +197,9 @@ class PerfettoTrace:
         rows = slices.rows
         columns = _chosen(rows, OPS, chosen)
         columns["type"] = rows["second_category"][chosen]
-        columns["process"] = self._processes(columns["process"])
+        columns["process"] = self._carried.processes(columns["process"])
+        if "kernel" in columns:
+            columns["kernel"] = self._carried.kernels(columns["kernel"])
         name = columns["name"]
         name = np.where(name == columns["type"], self.builder.strings.code(""), name)
         full_name = _argument(rows, "full_name", chosen)
@@ -235,11 +212,13 @@ class PerfettoTrace:
         if not len(chosen):
             return
         columns = _chosen(rows, MARKERS, chosen)
-        columns["process"] = self._processes(columns["process"])
+        columns["process"] = self._carried.processes(columns["process"])
         columns["category"] = rows["second_category"][chosen]
         unclosed = _argument(rows, "unclosed", chosen) > 0
         columns["flags"] = rows["is_instant"][chosen] * MARKER_INSTANT + unclosed * MARKER_UNCLOSED
-        self.builder.add(MARKERS, columns)
+        if "payload_bits" in rows:
+            columns["payload"] = rows["payload_bits"][chosen].view(np.float64)
+        self._markers.add(columns, _argument(rows, "marker", chosen))
 
     def _add_calls(self, slices: Slices, chosen: npt.NDArray[np.intp], category: str) -> None:
         if not len(chosen):
@@ -248,20 +227,14 @@ class PerfettoTrace:
         columns = _chosen(rows, CALLS, chosen)
         columns["category"] = rows[category][chosen]
         if self.is_ours:
-            processes = self._processes(columns["process"])
+            processes = self._carried.processes(columns["process"])
             columns["process"] = processes
-            known = np.array([UNKNOWN, *self._pids.values()], np.int64)
+            known = np.array([UNKNOWN, *self._carried.pids], np.int64)
             columns["pid"] = np.where(processes >= 0, known[processes + 1], columns["pid"])
         else:
             columns["process"] = self._processes_by_pid(columns["pid"])
         ids = self.builder.add(CALLS, columns)
         self._links.add_calls(*_flows(slices, chosen, ids))
-
-    def _processes(self, given: Array) -> Int64s:
-        """Process ids as this trace numbers them."""
-        numbers, which = np.unique(given, return_inverse=True)
-        known = [self._process_ids.get(number, UNKNOWN) for number in numbers.tolist()]
-        return np.array(known, np.int64)[which]
 
     def _processes_by_pid(self, pids: Array) -> Int64s:
         numbers, which = np.unique(pids, return_inverse=True)

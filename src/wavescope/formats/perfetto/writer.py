@@ -5,8 +5,8 @@ process has its threads with calls and markers nested; arrows lead from calls to
 launched. Times are the trace's own nanoseconds. Only when one of them is negative, which Perfetto
 cannot hold, all are moved so that the first is zero, and the file says by how much.
 
-What Perfetto has no messages for is JSON, for our own reader: one text for the trace, with its
-small tables, and one for each track.
+What Perfetto has no messages for is JSON, for our own reader: texts for the trace, with its small
+tables and at the end its notes, and one for each track.
 
 All packets belong to one sequence. Strings are interned: the first use of a name, category,
 argument name or argument text defines a number for it, which later packets use instead.
@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import orjson
 
+from wavescope.formats.carried_tables import carried_pieces, fact_columns
 from wavescope.formats.perfetto.protobuf import (
     TRACE_PACKET,
     WAVESCOPE_DETAILS,
@@ -54,11 +55,10 @@ from wavescope.formats.timeline import (
     Span,
     Track,
     TrackKind,
-    table_rows,
     write_timeline,
 )
-from wavescope.model.columns import AGENTS, METADATA, PROCESSES, QUEUES, THREADS, ColumnType, Table
-from wavescope.model.progress import Progress
+from wavescope.model.columns import METADATA
+from wavescope.model.progress import Notes, Progress
 from wavescope.model.source import TraceSource, read_metadata
 from wavescope.names.kernel_names import short_name
 from wavescope.native import columns_library
@@ -151,49 +151,12 @@ def encoded_slices(columns: SliceColumns) -> Iterator[memoryview]:
 
 
 FORMAT_VERSION = 1
-_SMALL_TABLES = (PROCESSES, THREADS, AGENTS, QUEUES, METADATA)
 _LONGEST_FACT = 4096
 
 
-def trace_details(source: TraceSource, base_ns: int) -> dict[str, Any]:
-    """Facts about the whole trace; `base_ns` was subtracted from all times."""
-    return {
-        "wavescope": FORMAT_VERSION,
-        "version": __version__,
-        "base_ns": base_ns,
-        "tables": {table.name: _rows(source, table) for table in _SMALL_TABLES},
-    }
-
-
-def track_details(track: Track) -> dict[str, Any]:
-    """What a track stands for."""
-    if track.kind in (TrackKind.PROCESS, TrackKind.THREAD):
-        return {
-            "track": track.kind.value,
-            "process": max(track.process, -1),
-            "pid": track.unlisted_pid,
-            "thread": track.thread,
-        }
-    return {"track": track.kind.value, "gpu": track.gpu, "queue": track.queue}
-
-
-def _rows(source: TraceSource, table: Table) -> list[dict[str, int | str]]:
-    """Rows as column: value, without what is unknown."""
-    names = table.column_names
-    unknown = {n: "" if table.column(n).type is ColumnType.STRING else -1 for n in names}
-    return [
-        {
-            name: _valid(value)
-            for name, value in zip(names, row, strict=True)
-            if value != unknown[name]
-        }
-        for row in table_rows(source, table, names)
-    ]
-
-
-def _valid(value: int | str) -> int | str:
-    """A value that JSON can hold: unpaired surrogates become question marks."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+def details_packet(**details: Any) -> bytes:
+    """What only our own reader knows of the trace."""
+    return packet(message(WAVESCOPE_DETAILS, orjson.dumps(details)))
 
 
 class PerfettoWriter:
@@ -211,8 +174,10 @@ class PerfettoWriter:
         """Write facts about the trace, and that tracks come in the order of their ranks."""
         self._base_ns = min(span.first_ns, 0)
         self._out.write(self._interned.definitions())
-        details = trace_details(source, self._base_ns)
-        self._out.write(packet(message(WAVESCOPE_DETAILS, orjson.dumps(details))))
+        about = {"wavescope": FORMAT_VERSION, "version": __version__, "base_ns": self._base_ns}
+        self._out.write(details_packet(**about))
+        for piece in carried_pieces(source):
+            self._out.write(details_packet(tables=piece))
         facts = [
             message(
                 ChromeEvents.METADATA,
@@ -234,7 +199,7 @@ class PerfettoWriter:
     def track(self, track: Track) -> None:
         """Write a TrackDescriptor, with what our own reader needs to know beside it."""
         descriptor = message(Packet.TRACK_DESCRIPTOR, *_descriptor(track))
-        details = message(WAVESCOPE_DETAILS, orjson.dumps(track_details(track)))
+        details = message(WAVESCOPE_DETAILS, orjson.dumps(track.details))
         self._out.write(packet(descriptor, details))
 
     def body(self, event: EventBody) -> bytes:
@@ -271,8 +236,10 @@ class PerfettoWriter:
         )
         self.slices(columns)
 
-    def end(self) -> None:
-        """Nothing: packets need no trailer."""
+    def end(self, notes: Notes) -> None:
+        """Write the notes; packets need no trailer."""
+        if len(notes):
+            self._out.write(details_packet(tables={METADATA.name: fact_columns(notes.facts())}))
 
 
 def _descriptor(track: Track) -> list[bytes]:

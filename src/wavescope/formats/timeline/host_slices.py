@@ -25,10 +25,12 @@ from wavescope.model.time_order import time_ordered
 
 _COMMON = ("id", "process", "thread", "start_ns", "end_ns", "name", "category")
 _OF_CALLS = ("pid", "domain", "args", "correlation", "stream", "return_code")
-_OF_MARKERS = ("type", "flags")
-_OF_BOTH = (*_OF_CALLS, *_OF_MARKERS)
+_OF_MARKERS = ("type", "flags", "domain", "subcategory", "payload")
+_OF_BOTH = (*_OF_CALLS, "type", "flags", "subcategory", "payload_bits", "marker")
 _REPEATING = ("is_marker", "name", "category", "domain", "type", "flags")
-_PER_ROW = ("correlation", "stream", "return_code")
+_IF_KNOWN = ("subcategory", "payload_bits")
+"""Further columns that repeat, of few markers."""
+_PER_ROW = ("correlation", "stream", "return_code", "marker")
 _TEXT_ROWS = 4096
 _TEXT_BYTES = 16 << 20
 
@@ -132,7 +134,7 @@ class HostSlices:
             start_ns, end_ns = batch["start_ns"], batch["end_ns"]
             tracks = self._layout.thread_tracks[batch["place"]]
             body, pieces = bodies.bodies_of(
-                {name: batch[name] for name in _REPEATING}, always=_REPEATING
+                {name: batch[name] for name in (*_REPEATING, *_IF_KNOWN)}, always=_REPEATING
             )
             instant = (batch["flags"] & MARKER_INSTANT) != 0
             writer.slices(
@@ -166,6 +168,11 @@ class HostSlices:
             full["flags"] = np.where(lasting, full["flags"] & ~MARKER_INSTANT, full["flags"])
             full["place"] = self._survey.thread_numbers(batch)
             full["is_marker"] = np.full(rows, table is MARKERS, np.int64)
+            if table is MARKERS:
+                payload = full.pop("payload")
+                full["payload_bits"] = np.where(np.isnan(payload), -1, payload.view(np.int64))
+                if "marker" in self._survey.op_columns:
+                    full["marker"] = full["id"]
             yield full
 
     def _flows(self, batch: Batch) -> Flows | None:
@@ -213,8 +220,15 @@ class HostSlices:
                 arguments.append(("type", strings[values["type"]]))
             if values["flags"] & MARKER_UNCLOSED:
                 arguments.append(("unclosed", 1))
-            instant = bool(values["flags"] & MARKER_INSTANT)
-            return EventBody("marker", category, name, tuple(arguments), instant)
-        if strings[values["domain"]]:
-            arguments.append(("domain", strings[values["domain"]]))
-        return EventBody("call", category, name, tuple(arguments))
+        arguments.extend(
+            (column, strings[values[column]])
+            for column in ("domain", "subcategory")
+            if strings[values.get(column, -1)]
+        )
+        payload_bits = values.get("payload_bits", -1)
+        if payload_bits != -1:
+            arguments.append(("payload", repr(float(np.int64(payload_bits).view(np.float64)))))
+        if not values["is_marker"]:
+            return EventBody("call", category, name, tuple(arguments))
+        instant = bool(values["flags"] & MARKER_INSTANT)
+        return EventBody("marker", category, name, tuple(arguments), instant)

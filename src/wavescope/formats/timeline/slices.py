@@ -12,6 +12,7 @@ import numpy.typing as npt
 from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.formats.timeline.counter_series import Samples, Span
 from wavescope.formats.timeline.tracks import Track
+from wavescope.model.progress import Notes
 from wavescope.model.source import TraceSource
 from wavescope.native import Int64, Slices, address_of, pointer, pointers
 
@@ -237,5 +238,5 @@ class TimelineWriter(Protocol):
     def counter(self, track: Track, samples: Samples) -> None:
         """Write the values of a counter track."""
 
-    def end(self) -> None:
-        """Write what comes last."""
+    def end(self, notes: Notes) -> None:
+        """Write what comes last, with what was noted of the trace until then."""

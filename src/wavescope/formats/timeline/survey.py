@@ -30,9 +30,10 @@ OP_VALUES = (
     "source_device",
     "target_device",
     "graph",
+    "kernel",
 )
 """Columns of `ops` that become arguments, with values that repeat."""
-OP_VALUES_PER_ROW = ("sequence", "correlation", "size_bytes", "graph_node")
+OP_VALUES_PER_ROW = ("sequence", "correlation", "size_bytes", "graph_node", "marker")
 """Columns of `ops` that become arguments, with values that hardly repeat."""
 _OP_ARGUMENTS = (*OP_VALUES, *OP_VALUES_PER_ROW)
 MOST_PLACES = 1 << 16

@@ -47,6 +47,6 @@ def write_timeline(
         writer.counter(track, busy.percent(index))
     for index, samples in depth.all_samples():
         writer.counter(layout.depth_tracks[index], samples)
-    writer.end()
+    writer.end(source.notes)
     if launches is not None:
         launches.close()

@@ -186,6 +186,18 @@ class Track:
         return pid_of_key(self.process)
 
     @property
+    def details(self) -> dict[str, int | str]:
+        """What the track stands for, for our own readers."""
+        if self.kind in (TrackKind.PROCESS, TrackKind.THREAD):
+            return {
+                "track": self.kind.value,
+                "process": max(self.process, -1),
+                "pid": self.unlisted_pid,
+                "thread": self.thread,
+            }
+        return {"track": self.kind.value, "gpu": self.gpu, "queue": self.queue}
+
+    @property
     def shown_name(self) -> str:
         """The name with the lane in it: for formats that do not merge lanes."""
         return self.name if self.lane == 0 else f"{self.name} (lane {self.lane + 1})"
