@@ -36,7 +36,7 @@ Scalar* member_named(Event& event, std::string_view key) {
 }
 
 // Which integer of args `key` names, WAVESCOPE_CHROME_ARGUMENT_COUNT when it is not read. Besides Kineto's spellings, older
-// (external id) and newer, these are those of exports of rocpd traces (gpu, graph, graph_node, lds_bytes).
+// (external id) and newer, these are those of exports of rocpd traces (gpu, graph, graph_node, lds_bytes) and our own.
 int argument_named(std::string_view key) {
   switch (key.size()) {
     case 3: return key == "gpu" ? WAVESCOPE_CHROME_DEVICE : WAVESCOPE_CHROME_ARGUMENT_COUNT;
@@ -46,9 +46,16 @@ int argument_named(std::string_view key) {
       return key == "queue" ? WAVESCOPE_CHROME_QUEUE : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 6:
       if (key == "device") return WAVESCOPE_CHROME_DEVICE;
+      if (key == "kernel") return WAVESCOPE_CHROME_KERNEL;
+      if (key == "thread") return WAVESCOPE_CHROME_THREAD;
+      if (key == "marker") return WAVESCOPE_CHROME_MARKER;
       return key == "stream" ? WAVESCOPE_CHROME_STREAM : WAVESCOPE_CHROME_ARGUMENT_COUNT;
-    case 7: return key == "context" ? WAVESCOPE_CHROME_CONTEXT : WAVESCOPE_CHROME_ARGUMENT_COUNT;
-    case 8: return key == "graph id" ? WAVESCOPE_CHROME_GRAPH_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
+    case 7:
+      if (key == "process") return WAVESCOPE_CHROME_PROCESS;
+      return key == "context" ? WAVESCOPE_CHROME_CONTEXT : WAVESCOPE_CHROME_ARGUMENT_COUNT;
+    case 8:
+      if (key == "sequence") return WAVESCOPE_CHROME_SEQUENCE;
+      return key == "graph id" ? WAVESCOPE_CHROME_GRAPH_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 9: return key == "lds_bytes" ? WAVESCOPE_CHROME_SHARED_MEMORY : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 10: return key == "graph_node" ? WAVESCOPE_CHROME_GRAPH_NODE_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 11:
@@ -56,7 +63,11 @@ int argument_named(std::string_view key) {
       return key == "External id" || key == "external id" ? WAVESCOPE_CHROME_EXTERNAL_ID : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 13:
       if (key == "graph node id") return WAVESCOPE_CHROME_GRAPH_NODE_ID;
+      if (key == "scratch_bytes") return WAVESCOPE_CHROME_SCRATCH_BYTES;
+      if (key == "source_device") return WAVESCOPE_CHROME_SOURCE_DEVICE;
+      if (key == "target_device") return WAVESCOPE_CHROME_TARGET_DEVICE;
       return key == "shared memory" ? WAVESCOPE_CHROME_SHARED_MEMORY : WAVESCOPE_CHROME_ARGUMENT_COUNT;
+    case 14: return key == "hardware_queue" ? WAVESCOPE_CHROME_HARDWARE_QUEUE : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     case 20: return key == "registers per thread" ? WAVESCOPE_CHROME_REGISTERS : WAVESCOPE_CHROME_ARGUMENT_COUNT;
     default: return WAVESCOPE_CHROME_ARGUMENT_COUNT;
   }

@@ -12,7 +12,7 @@ namespace {
 // One event or top-level member larger than this is refused: it has to be in memory as a whole.
 constexpr size_t kLargestToken = size_t{256} << 20;
 // Top-level members beyond this in sum are passed over, not kept.
-constexpr size_t kLargestMetadata = size_t{16} << 20;
+constexpr size_t kLargestMetadata = size_t{64} << 20;
 constexpr int kNanosecondsPerMicrosecondDigits = 3;
 
 bool is_integer(const Scalar& scalar) {

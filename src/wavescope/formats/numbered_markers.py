@@ -13,7 +13,6 @@ from wavescope.arrays import Array
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import MARKERS, UNKNOWN
 
-
 _LONGEST_NUMBER = 32
 
 
@@ -45,7 +44,9 @@ class NumberedMarkers:
         if not self._waiting:
             return
         names = dict.fromkeys(name for part in self._waiting for name in part)
-        rows = {name: np.concatenate([_column(part, name) for part in self._waiting]) for name in names}
+        rows = {
+            name: np.concatenate([_column(part, name) for part in self._waiting]) for name in names
+        }
         order = np.argsort(rows["id"], kind="stable")
         rows = {name: values[order] for name, values in rows.items()}
         ids = rows["id"]

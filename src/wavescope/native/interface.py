@@ -171,7 +171,7 @@ CHROME_COLUMNS = (
     "duration_ns",
     "args_end",
 )
-CHROME_ARGUMENT_COUNT = 17
+CHROME_ARGUMENT_COUNT = 26
 
 
 class ChromeColumns(ctypes.Structure):

@@ -100,9 +100,9 @@ ROLES: dict[str, Role] = {name: role for role, names in _CATEGORIES.items() for 
 WORK_ITEM_LAUNCHES = ("hipExtModuleLaunchKernel", "hipHccModuleLaunchKernel")
 """Calls whose grid is in work-items; that of all others is in blocks."""
 
+OP_CATEGORIES = (*_CATEGORIES[Role.OP], *_CATEGORIES[Role.TYPED_OP])
 DROPPED_ARGS = (
-    *_CATEGORIES[Role.OP],
-    *_CATEGORIES[Role.TYPED_OP],
+    *OP_CATEGORIES,
     "user_annotation",
     "gpu_user_annotation",
     *_CATEGORIES[Role.SKIPPED],

@@ -31,6 +31,19 @@ ID_NONE = 0
 ID_NUMBER = 1
 ID_TEXT = 2
 
+OWN_ARGUMENTS = (
+    "sequence",
+    "process_id",
+    "thread_id",
+    "hardware_queue",
+    "kernel",
+    "scratch_bytes",
+    "source_device",
+    "target_device",
+    "marker",
+)
+"""Arguments of ops and markers that only our own exports have."""
+
 ARGUMENTS = (
     "correlation",
     "external_id",
@@ -49,6 +62,7 @@ ARGUMENTS = (
     "block_x",
     "block_y",
     "block_z",
+    *OWN_ARGUMENTS,
 )
 """The integers taken from an event's args; -1 where it has none."""
 
@@ -133,16 +147,19 @@ class MalformedEventsError(Exception):
 
 def json_object(text: bytes | str) -> dict[str, Any]:
     """The object that `text` spells; an empty one when it spells none."""
-    if not text:
-        return {}
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        value = _read_leniently(text)
+    value = json_value(text) if text else None
     return value if isinstance(value, dict) else {}
 
 
-def _read_leniently(text: bytes | str) -> object:
+def json_value(text: bytes | str) -> Any:
+    """What `text` spells, None when it is no JSON."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return _read_leniently(text)
+
+
+def _read_leniently(text: bytes | str) -> Any:
     """What JSON does not allow but profilers write, such as NaN and unpaired surrogates."""
     try:
         return json.loads(text)

@@ -8,7 +8,6 @@ real one.
 from __future__ import annotations
 
 import enum
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,8 +18,15 @@ import numpy.typing as npt
 
 from wavescope.arrays import Array
 from wavescope.formats.chrome.categories import ROLES, Role, api_of_call, launch_preference
-from wavescope.formats.chrome.event_batch import EventBatch, EventRows, EventTables, json_object
+from wavescope.formats.chrome.event_batch import (
+    EventBatch,
+    EventRows,
+    EventTables,
+    json_object,
+    json_value,
+)
 from wavescope.formats.chrome.events import EventFile
+from wavescope.formats.chrome.own_export import MEMBER, OwnExport
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.progress import Notes
@@ -87,6 +93,8 @@ class MetadataNames:
         self.processes: dict[str, str] = {}
         self.labels: dict[str, str] = {}
         self.threads: dict[tuple[str, str], str] = {}
+        self.own_tracks: dict[str, dict[str, Any]] = {}
+        """What threads of our own exports stand for, see `own_export`."""
         self._gpus: dict[str, int] = {}
         self._taken: set[int] = set()
         self._next_gpu = _FIRST_RENUMBERED
@@ -120,6 +128,9 @@ class MetadataNames:
             self.labels[process] = str(args.get("labels", ""))
         elif event == "thread_name":
             self.threads[process, thread] = str(args.get("name", ""))
+            details = args.get(MEMBER)
+            if isinstance(details, dict):
+                self.own_tracks[thread] = details
 
     @property
     def has_xla_gpus(self) -> bool:
@@ -237,6 +248,9 @@ class Reading:
         """To be added to the times of our own exports, which are relative to their first event."""
         self.xla: XlaEvents | None = None
         """What JAX and TensorFlow write in a way of their own, if the file is one of theirs."""
+        self.own: OwnExport | None = None
+        """What an export of our own says of itself, if the file is one."""
+        self._has_begun = False
         self._numbers = KeyNumbers()
         self._gpus: npt.NDArray[np.int64] = np.array([UNKNOWN], np.int64)
 
@@ -279,6 +293,23 @@ class Reading:
         elif metadata.get("generator", "").startswith('"wavescope '):
             self.processes.writer = Writer.WAVESCOPE
             self.base_ns = _integer(metadata.get("baseTimeNanoseconds", "0"))
+            if MEMBER in metadata and not self._has_begun:
+                self.own = OwnExport(self.builder, json_value(metadata[MEMBER]))
+        # Tables that follow events would tell too late what they are about.
+        self._has_begun = True
+
+    def learn(self, batch: EventBatch) -> None:
+        """Take in what a batch says of processes and threads."""
+        self.names.learn(batch, self.tables)
+        if self.own is not None:
+            self.own.learn(self.tables.keys, self.names.own_tracks)
+
+    def roles(self, rows: EventRows | EventBatch) -> npt.NDArray[np.int8]:
+        """What each event is."""
+        if self.own is not None:
+            return self.own.roles(rows, self.texts)
+        roles: npt.NDArray[np.int8] = self.texts.roles[rows["category"]]
+        return roles
 
     def times(self, rows: EventRows) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Starts and ends of `rows`; ends that lie before the start are moved to it, and noted."""
@@ -299,8 +330,5 @@ def _inserted(table: npt.NDArray[np.integer], added: Sequence[int] | Array) -> A
 
 
 def _integer(text: str) -> int:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return 0
+    value = json_value(text)
     return value if isinstance(value, int) and abs(value) < _INT64_LIMIT else 0

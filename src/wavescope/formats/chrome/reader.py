@@ -29,7 +29,12 @@ import numpy.typing as npt
 from wavescope.arrays import Array
 from wavescope.closing import Closing, on_error
 from wavescope.errors import UnreadableInputError
-from wavescope.formats.chrome.categories import DROPPED_ARGS, PROFILER_SPAN, Role
+from wavescope.formats.chrome.categories import (
+    DROPPED_ARGS,
+    OP_CATEGORIES,
+    PROFILER_SPAN,
+    Role,
+)
 from wavescope.formats.chrome.event_batch import (
     BEGIN_PHASE,
     END_PHASE,
@@ -51,6 +56,7 @@ from wavescope.formats.chrome.links import (
     SliceArrows,
     SliceTable,
 )
+from wavescope.formats.chrome.own_export import is_own_export
 from wavescope.formats.chrome.processes import METADATA_PHASE, Reading, Writer
 from wavescope.formats.chrome.run_facts import add_run_facts
 from wavescope.formats.chrome.trace_rows import HostRows, OpRows
@@ -60,6 +66,7 @@ from wavescope.model.source import TraceSource
 
 FORMAT = "Chrome JSON"
 _COMPLETE_PHASE = ord("X")
+_COUNTER_PHASE = ord("C")
 _INSTANT_PHASES = tuple(map(ord, "iIR"))
 _FLOW_PHASES = (FLOW_START, FLOW_END, ord("t"))
 _READ_PHASES = (
@@ -101,7 +108,7 @@ class _Import(Closing):
 
     def __init__(self, path: Path, builder: TraceBuilder) -> None:
         self.path = path
-        self.file = EventFile(path, DROPPED_ARGS)
+        self.file = EventFile(path, OP_CATEGORIES if is_own_export(path) else DROPPED_ARGS)
         self.reading = Reading(path, self.file.tables, builder)
         self.notes = builder.notes
         self.correlations = KeyedLinks()
@@ -122,14 +129,14 @@ class _Import(Closing):
     def run(self) -> None:
         for batch in self.file.batches():
             self.reading.update()
-            self.reading.names.learn(batch, self.file.tables)
+            self.reading.learn(batch)
             self._add_batch(batch)
         self.reading.update()
         self._finish()
 
     def _add_batch(self, batch: EventBatch) -> None:
         phase = np.asarray(batch["phase"])
-        roles = self.reading.texts.roles[batch["category"]]
+        roles = self.reading.roles(batch)
         self._note_unread(batch, phase, roles)
         rows = batch_rows(batch, self.reading.builder)
         complete = timed(
@@ -146,7 +153,9 @@ class _Import(Closing):
         self._add_arrows(batch, phase, roles, slices)
 
     def _note_unread(self, batch: EventBatch, phase: Array, roles: Array) -> None:
-        other = np.bincount(phase[~np.isin(phase, _READ_PHASES)], minlength=1)
+        # Counters of our own exports only show what ops and calls tell.
+        known = (*_READ_PHASES, _COUNTER_PHASE) if self.reading.own else _READ_PHASES
+        other = np.bincount(phase[~np.isin(phase, known)], minlength=1)
         for letter in np.flatnonzero(other).tolist():
             spelled = f"of phase {chr(letter)!r}" if letter else "without a phase"
             self.notes.add(f"events {spelled} were not imported", other[letter])
@@ -161,7 +170,7 @@ class _Import(Closing):
 
     def _add_slices(self, rows: EventRows) -> _Slices:
         """Rows with a start and an end, each into its table."""
-        roles = self.reading.texts.roles[rows["category"]]
+        roles = self.reading.roles(rows)
         by_process = roles == Role.BY_PROCESS
         is_op = (roles == Role.OP) | (roles == Role.TYPED_OP)
         is_call = (roles == Role.CALL) | (roles == Role.LAUNCH_CALL)
@@ -184,7 +193,7 @@ class _Import(Closing):
         return _Slices(calls.places, call_ids, ops.places, op_ids)
 
     def _add_instants(self, rows: EventRows) -> None:
-        roles = self.reading.texts.roles[rows["category"]]
+        roles = self.reading.roles(rows)
         is_mark = _is_marker(roles) | (rows["category"] < 0)
         self.host.add_markers(rows.where(is_mark), flags=MARKER_INSTANT)
         self.host.add_calls(rows.where(~is_mark & (roles != Role.SKIPPED)))
@@ -213,6 +222,7 @@ class _Import(Closing):
         with Links() as links:
             self._link(links)
             self.ops.add_linked(links)
+        self.host.finish()
         add_run_facts(self.reading)
         self._note_repairs()
 
@@ -224,6 +234,8 @@ class _Import(Closing):
             reading.numbers,
         )
         self.at_slices.join(links, *meanings)
+        if reading.own is not None:
+            return
         if not len(links) and self.arrows.found:
             wanted, numbers = ("id", "name", "process", "thread"), reading.numbers
             calls = SliceTable(reading.builder, CALLS, wanted, "pid", lambda pids: pids)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from wavescope.formats.chrome.event_batch import EventTables
+from wavescope.formats.chrome.event_batch import EventTables, json_value
+from wavescope.formats.chrome.own_export import NOTES_MEMBER
 from wavescope.formats.chrome.processes import Reading, Writer
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
@@ -32,6 +33,12 @@ _NVIDIA_WARP = 32
 def add_run_facts(reading: Reading) -> None:
     """Write everything that is known once all events are read."""
     builder, tables = reading.builder, reading.tables
+    if reading.own is not None:
+        # All that is known of the run was in the tables that the file carries.
+        notes = tables.metadata.get(NOTES_MEMBER)
+        if notes is not None:
+            reading.own.tables.take({METADATA.name: json_value(notes)})
+        return
     _add_processes(reading)
     _add_threads_and_queues(reading)
     _add_agents(builder, tables)

@@ -12,6 +12,7 @@ from wavescope.arrays import Array
 from wavescope.formats.chrome.categories import ROLES, WORK_ITEM_LAUNCHES, Role, op_type
 from wavescope.formats.chrome.event_batch import GRID_IS_TEXT, EventRows, json_object
 from wavescope.formats.chrome.links import KeyedLinks, Links, OpCauses
+from wavescope.formats.chrome.own_export import whole_number
 from wavescope.formats.chrome.processes import Reading, Writer
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, KERNELS, LINKS, MARKERS, OPS, UNKNOWN
@@ -78,6 +79,10 @@ class OpRows:
             **_launch_columns(rows),
         }
         in_work_items = (rows["flags"] & GRID_IS_TEXT) != 0
+        if reading.own is not None:
+            columns |= reading.own.op_columns(rows)
+            columns["type"] = types = _first_known(texts.strings[rows["kind"]], types)
+            columns["name"] = _without_repeated_types(names, types)
         if reading.xla is not None:
             columns |= reading.xla.op_columns(rows, names)
             columns["stream"] = columns["queue"]
@@ -112,10 +117,13 @@ class OpRows:
                 "process": np.where(is_linked, causes.process, only_process),
                 "thread": np.where(is_linked, causes.thread, UNKNOWN),
             }
+            if self._reading.own is not None:
+                taken_over = {}
             builder.add(OPS, batch | _grid_in_work_items(batch, has_work_items) | taken_over)
             builder.add(LINKS, {"call": causes.call[is_linked], "op": ids[is_linked]})
         total = builder.row_count(OPS)
-        builder.notes.add(f"ops (of {total}) {NO_LAUNCH}", total - len(links))
+        if self._reading.own is None:
+            builder.notes.add(f"ops (of {total}) {NO_LAUNCH}", total - len(links))
 
 
 class _OpTypes:
@@ -255,6 +263,9 @@ class HostRows:
         }
         if reading.writer is Writer.WAVESCOPE:
             columns |= self._as_before_export(columns["category"], rows.args)
+        if reading.own is not None:
+            columns |= reading.own.host_columns(rows, texts)
+            columns["pid"] = reading.own.pids(rows)
         ids = reading.builder.add(CALLS, columns)
         numbered = np.arange(ids.start, ids.stop, dtype=np.int32)
         causes = OpCauses(numbered, *(rows[name] for name in ("name", "process", "thread")))
@@ -269,15 +280,18 @@ class HostRows:
         strings = builder.strings
         domains: list[int] = []
         texts: list[bytes] = []
+        returned: list[int] = []
         for each in map(json_object, builder.texts(args)):
             domain = str(each.get("domain", ""))
             domains.append(strings.code(domain) if domain else UNKNOWN)
             texts.append(str(each.get("args", "")).encode("utf-8", "replace"))
+            returned.append(whole_number(each.get("return_code")))
         unstated = category == strings.find(_UNSTATED_CATEGORY)
         return {
             "category": np.where(unstated, UNKNOWN, category),
             "domain": np.array(domains, np.int32),
             "args": builder.add_texts(texts),
+            "return_code": np.array(returned, np.int64),
         }
 
     def add_steps(self, rows: EventRows, numbers: Sequence[str]) -> EventRows:
@@ -311,4 +325,14 @@ class HostRows:
             "thread": np.where(on_gpu, UNKNOWN, reading.numbers[rows["thread"]]),
             "flags": np.full(len(rows), flags, np.int32),
         }
-        reading.builder.add(MARKERS, columns)
+        if reading.own is not None:
+            columns |= reading.own.host_columns(rows, texts)
+            columns |= reading.own.marker_columns(columns["flags"], rows.args)
+            reading.own.markers.add(columns, rows["marker"])
+        else:
+            reading.builder.add(MARKERS, columns)
+
+    def finish(self) -> None:
+        """Add what waited for all others."""
+        if self._reading.own is not None:
+            self._reading.own.markers.finish()

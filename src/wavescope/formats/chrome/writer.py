@@ -3,7 +3,7 @@
 GPUs and host processes are both processes there, queues and threads both threads. Times are
 relative to the first event, so that readers that keep them as floating point numbers lose nothing;
 `baseTimeNanoseconds` is what to add. They are microseconds with exactly three decimals, made from
-integer nanoseconds.
+integer nanoseconds. What only our own reader understands is in `own_export`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import orjson
 
+from wavescope.formats.carried_tables import carried_pieces, fact_columns, joined_pieces
+from wavescope.formats.chrome.own_export import (
+    DEFAULT_CATEGORIES,
+    MEMBER,
+    NOTES_MEMBER,
+    stated_kind,
+)
 from wavescope.formats.registry import ExportOptions
 from wavescope.formats.timeline import (
     EventBody,
@@ -38,13 +45,17 @@ from wavescope.version import __version__
 _OP_CATEGORIES = {OpKind.KERNEL: "kernel", OpKind.COPY: "gpu_memcpy", OpKind.FILL: "gpu_memset"}
 """As PyTorch's profiler calls them, so that its readers know kernels and copies."""
 _ARGUMENT_NAMES = {"gpu": "device", "size_bytes": "bytes"}
-_DEFAULT_CATEGORIES = {"op": "op", "call": "call", "marker": "user_annotation"}
 
 
 def json_text(value: str) -> bytes:
     """A JSON string that is also safe inside an HTML script; unpaired surrogates become '?'."""
     valid = value.encode("utf-8", "replace").decode()
-    return orjson.dumps(valid).replace(b"<", b"\\u003c")
+    return html_safe(orjson.dumps(valid))
+
+
+def html_safe(text: bytes) -> bytes:
+    """JSON that may stand inside an HTML script."""
+    return text.replace(b"<", b"\\u003c")
 
 
 def event_body(event: EventBody) -> bytes:
@@ -52,11 +63,13 @@ def event_body(event: EventBody) -> bytes:
     category = event.category
     if event.group == "op":
         category = _OP_CATEGORIES.get(kind_of_type(event.category), event.category)
-    category = category or _DEFAULT_CATEGORIES[event.group]
+    category = category or DEFAULT_CATEGORIES[event.group]
+    kind = stated_kind(event, category)
+    stated = (*event.arguments, ("kind", kind)) if kind else event.arguments
     phase = b'"ph":"i","s":"t"' if event.instant else b'"ph":"X"'
     arguments = b",".join(
         argument_label(name) + (b"%d" % value if isinstance(value, int) else json_text(value))
-        for name, value in event.arguments
+        for name, value in stated
     )
     return b'%s,"name":%s,"cat":%s,"args":{%s' % (
         phase,
@@ -77,15 +90,18 @@ def argument_label(name: str) -> bytes:
     return json_text(_ARGUMENT_NAMES.get(name, name)) + b":"
 
 
-def metadata_event(name: str, pid: int, tid: int, key: str, value: int | str) -> bytes:
+def metadata_event(name: str, pid: int, tid: int, args: dict[str, Any]) -> bytes:
     """A metadata event, such as the name of a thread."""
-    shown = b"%d" % value if isinstance(value, int) else json_text(value)
-    return b'{"ph":"M","pid":%d,"tid":%d,"name":"%s","args":{"%s":%s}}' % (
+    members = b",".join(
+        b'"%s":%s'
+        % (key.encode(), json_text(value) if isinstance(value, str) else orjson.dumps(value))
+        for key, value in args.items()
+    )
+    return b'{"ph":"M","pid":%d,"tid":%d,"name":"%s","args":{%s}}' % (
         pid,
         tid,
         name.encode(),
-        key.encode(),
-        shown,
+        members,
     )
 
 
@@ -115,8 +131,13 @@ class ChromeWriter:
         )
         self._out.write(
             b'{"displayTimeUnit":"ns","baseTimeNanoseconds":%d,"generator":%s,\n"otherData":{%s},\n'
-            b'"traceEvents":[' % (span.first_ns, orjson.dumps(f"wavescope {__version__}"), facts)
+            % (span.first_ns, orjson.dumps(f"wavescope {__version__}"), facts)
         )
+        self._out.write(b'"%s":{"tables":[' % MEMBER.encode())
+        for number, piece in enumerate(joined_pieces(carried_pieces(source))):
+            self._out.write(b",\n" if number else b"\n")
+            self._out.write(html_safe(orjson.dumps(piece)))
+        self._out.write(b']},\n"traceEvents":[')
 
     def track(self, track: Track) -> None:
         """Name a process or thread and state its place; counters need no declaration."""
@@ -124,11 +145,11 @@ class ChromeWriter:
         self._pids.append(track.pid)
         self._tids.append(track.tid or track.pid)
         if track.kind in (TrackKind.GPU, TrackKind.PROCESS):
-            self._metadata("process_name", track, "name", track.name)
-            self._metadata("process_sort_index", track, "sort_index", track.rank)
+            self._metadata("process_name", track, name=track.name)
+            self._metadata("process_sort_index", track, sort_index=track.rank)
         elif track.kind in (TrackKind.QUEUE, TrackKind.THREAD):
-            self._metadata("thread_name", track, "name", track.shown_name)
-            self._metadata("thread_sort_index", track, "sort_index", track.rank)
+            self._metadata("thread_name", track, name=track.shown_name, **{MEMBER: track.details})
+            self._metadata("thread_sort_index", track, sort_index=track.rank)
 
     def body(self, event: EventBody) -> bytes:
         """The repeating text of an event."""
@@ -170,11 +191,14 @@ class ChromeWriter:
         )
 
     def end(self, notes: Notes) -> None:
-        """Close the document."""
-        self._out.write(b"\n]}\n")
+        """Write the notes and close the document."""
+        facts = fact_columns(notes.facts())
+        self._out.write(
+            b'\n],\n"%s":%s}\n' % (NOTES_MEMBER.encode(), html_safe(orjson.dumps(facts)))
+        )
 
-    def _metadata(self, name: str, track: Track, key: str, value: int | str) -> None:
-        event = metadata_event(name, track.pid, self._tids[track.index], key, value)
+    def _metadata(self, event_name: str, track: Track, **args: Any) -> None:
+        event = metadata_event(event_name, track.pid, self._tids[track.index], args)
         self._out.write(self._separator + event)
         self._separator = b",\n"
 
