@@ -21,6 +21,8 @@ HEAD_BYTES = 64 << 10
 _SQLITE_HEAD = b"SQLite"
 _OWN_TABLES = frozenset(("rocpd_op", "wavescope_op", "wavescope_process"))
 _OWN_PREFIX = "wavescope_"
+_EXPORTED_RPD = "rocpd_stackframe"
+"""A table that our files of rocmProfileData have and our own trace files have not."""
 _ROCPD_PREFIX = "rocpd_kernel_dispatch"
 _OLD_TABLES = frozenset(("rocpd_op", "rocpd_api"))
 _ONLY_IN_RPD = frozenset(
@@ -157,8 +159,8 @@ _begins_with_packet = Deferred("perfetto.packet:begins_with_packet")
 
 
 def is_wavescope_file(probe: Probe) -> bool:
-    """Whether the tables are those of wavescope's own trace file."""
-    return probe.sqlite_tables >= _OWN_TABLES
+    """Whether the tables are those of wavescope's own trace file, not of its other exports."""
+    return probe.sqlite_tables >= _OWN_TABLES and _EXPORTED_RPD not in probe.sqlite_tables
 
 
 def is_rocm_trace_lite(probe: Probe) -> bool:
@@ -230,7 +232,7 @@ def _is_old_dialect(probe: Probe) -> bool:
     return not (
         _OLD_TABLES.isdisjoint(probe.sqlite_tables)
         or _has_table(probe, _ROCPD_PREFIX)
-        or _has_table(probe, _OWN_PREFIX)
+        or (_has_table(probe, _OWN_PREFIX) and _EXPORTED_RPD not in probe.sqlite_tables)
     )
 
 

@@ -20,12 +20,12 @@ from wavescope.formats.carried_tables import CarriedTables
 from wavescope.formats.chrome.categories import ROLES, Role, op_type
 from wavescope.formats.chrome.event_batch import OWN_ARGUMENTS, EventBatch, EventRows, json_object
 from wavescope.formats.numbered_markers import NumberedMarkers, payload_bits
-from wavescope.formats.timeline import EventBody
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import MARKER_UNCLOSED, UNKNOWN
 
 if TYPE_CHECKING:
     from wavescope.formats.chrome.processes import TextCodes
+    from wavescope.formats.timeline import EventBody
 
 _GENERATOR = b'"generator":"wavescope '
 _HEAD_BYTES = 4096
@@ -97,6 +97,12 @@ class OwnExport:
             ]
             self._columns[name] = np.array([*values, UNKNOWN], np.int64)
         self._columns["process"] = self.tables.processes(self._columns["process"])
+        self._columns["is_told"] = np.array([*(bool(place) for place in places), False], np.int64)
+
+    def tells_tracks(self, batch: EventBatch) -> bool:
+        """Whether it is known what the tracks of all slices and marks stand for."""
+        rows = np.isin(batch["phase"], (ord("X"), ord("i")))
+        return bool(np.all(self._columns["is_told"][batch["thread"][rows]]))
 
     def place(self, name: str, rows: EventRows | EventBatch) -> npt.NDArray[np.int64]:
         """What the tracks of events stand for: `name` is a process, thread, gpu, queue, ..."""
@@ -122,17 +128,18 @@ class OwnExport:
 
     def op_columns(self, rows: EventRows) -> dict[str, Array]:
         """Columns of ops that only our own exports state."""
-        stated = {name: rows[name] for name in OWN_ARGUMENTS}
-        process, thread = stated.pop("process_id"), stated.pop("thread_id")
+        stated = {name: rows[name] for name in OWN_ARGUMENTS if not name.endswith("_id")}
         return {
             **stated,
             "gpu": self.place("gpu", rows),
             "queue": self.place("queue", rows),
-            "process": self.tables.processes(process),
-            "thread": thread,
             "kernel": self.tables.kernels(stated["kernel"]),
             "sequence": np.maximum(stated["sequence"], 0),
         }
+
+    def submitters(self, rows: EventRows) -> npt.NDArray[np.int64]:
+        """Process and thread that submitted each op, one below the other."""
+        return np.stack((self.tables.processes(rows["process_id"]), rows["thread_id"]))
 
     def host_columns(self, rows: EventRows, texts: TextCodes) -> dict[str, Array]:
         """Columns of calls and markers as they were in the trace that was exported."""

@@ -303,6 +303,10 @@ class Reading:
         self.names.learn(batch, self.tables)
         if self.own is not None:
             self.own.learn(self.tables.keys, self.names.own_tracks)
+            if not (self.own.tells_tracks(batch) or self.names.is_complete):
+                # Somebody has put the events in another order.
+                self.names.read_all(self.path)
+                self.own.learn(self.tables.keys, self.names.own_tracks)
 
     def roles(self, rows: EventRows | EventBatch) -> npt.NDArray[np.int8]:
         """What each event is."""

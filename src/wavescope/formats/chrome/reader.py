@@ -234,14 +234,12 @@ class _Import(Closing):
             reading.numbers,
         )
         self.at_slices.join(links, *meanings)
-        if reading.own is not None:
-            return
         if not len(links) and self.arrows.found:
             wanted, numbers = ("id", "name", "process", "thread"), reading.numbers
             calls = SliceTable(reading.builder, CALLS, wanted, "pid", lambda pids: pids)
             ops = SliceTable(self.ops.waiting, OPS, wanted, "process", lambda keys: numbers[keys])
             self.arrows.join(links, calls, ops)
-        if not len(links):
+        if not len(links) and reading.own is None:
             self.correlations.join(links, *meanings)
 
     def _note_repairs(self) -> None:

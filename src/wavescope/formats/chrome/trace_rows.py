@@ -45,6 +45,8 @@ class OpRows:
         self.waiting = TraceBuilder(str(path), "", memory_limit_bytes=_WAITING_BYTES)
         self._in_work_items: list[Array] = []
         """Whether the grid of each op is written in work-items."""
+        self._submitters: list[Array] = []
+        """Process and thread that submitted each op, of our own exports."""
 
     def close(self) -> None:
         self.waiting.close()
@@ -81,6 +83,7 @@ class OpRows:
         in_work_items = (rows["flags"] & GRID_IS_TEXT) != 0
         if reading.own is not None:
             columns |= reading.own.op_columns(rows)
+            self._submitters.append(reading.own.submitters(rows))
             columns["type"] = types = _first_known(texts.strings[rows["kind"]], types)
             columns["name"] = _without_repeated_types(names, types)
         if reading.xla is not None:
@@ -108,6 +111,7 @@ class OpRows:
         launches = np.array([builder.strings.find(name) for name in WORK_ITEM_LAUNCHES])
         only_process = 0 if len(self._reading.processes.codes) <= 1 else UNKNOWN
         work_items = np.concatenate([np.empty(0, np.bool_), *self._in_work_items])
+        submitters = np.concatenate([np.empty((2, 0), np.int64), *self._submitters], axis=1)
         for batch in self.waiting.batches(OPS):
             ids = batch["id"]
             causes = links.of_ops(ids)
@@ -118,7 +122,7 @@ class OpRows:
                 "thread": np.where(is_linked, causes.thread, UNKNOWN),
             }
             if self._reading.own is not None:
-                taken_over = {}
+                taken_over = dict(zip(("process", "thread"), submitters[:, ids - 1], strict=True))
             builder.add(OPS, batch | _grid_in_work_items(batch, has_work_items) | taken_over)
             builder.add(LINKS, {"call": causes.call[is_linked], "op": ids[is_linked]})
         total = builder.row_count(OPS)

@@ -38,6 +38,11 @@ class LaunchRows:
         if self._calls.size and not self._has_arguments:
             self._find_single_launches()
 
+    @property
+    def were_made(self) -> bool:
+        """Whether the rows were made from ops, because the trace has none of its own."""
+        return not self._has_arguments and sum(self._next_row.values()) > len(self._next_row)
+
     def is_link(self, calls: Array, ops: Array) -> Array:
         """Whether both ends of each link are there."""
         known: Array = (self._calls.positions(calls) >= 0) & (self._ops.positions(ops) >= 0)

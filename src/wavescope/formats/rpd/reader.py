@@ -6,23 +6,30 @@ process numbers its rows from a multiple of 2^32 on, so ids are sparse but tell 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.formats.rpd.carried_columns import CarriedColumns
 from wavescope.formats.rpd.dialect import CALL_TABLE, RocpdDialectSource
+from wavescope.formats.rpd.schema import LAUNCHES_TAG
 from wavescope.formats.sqlite.lookup import Texts, ValueByKey
+from wavescope.formats.sqlite.metadata_notes import take_kept_notes
 from wavescope.formats.sqlite.rows import Field, FieldKind, Given, Reading, TableReader, kept
+from wavescope.formats.sqlite.sqlite_open import sqlite_errors
 from wavescope.model.columns import (
     CALLS,
     COPIES,
     COUNTERS,
+    LAUNCHES,
     LINKS,
     MARKER_INSTANT,
     MARKERS,
     OPS,
+    PROCESSES,
     UNKNOWN,
     Table,
 )
@@ -41,6 +48,26 @@ class RpdSource(RocpdDialectSource):
     format = "rocmProfileData"
     seekable = (OPS, CALLS, MARKERS, LINKS)
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with sqlite_errors(path):
+            take_kept_notes(self.database, self.notes)
+
+    @cached_property
+    def carried(self) -> CarriedColumns | None:
+        """What our own exports have besides; None for files of rocmProfileData itself."""
+        if not self.has_table(PROCESSES.keys[0][0]):
+            return None
+        carried = CarriedColumns(self, self.codes)
+        return carried if carried.processes is not None else None
+
+    @cached_property
+    def pids(self) -> Sequence[int]:
+        """The processes of the trace."""
+        if self.carried is not None and self.carried.processes is not None:
+            return self.carried.processes["pid"].tolist()
+        return super().pids
+
     @cached_property
     def argument_texts(self) -> Texts | None:
         """Version 3 keeps texts that seldom repeat apart from names."""
@@ -48,13 +75,20 @@ class RpdSource(RocpdDialectSource):
 
     def readers(self) -> Mapping[str, TableReader]:
         """Where each table's rows come from."""
-        return {
+        readers: dict[str, TableReader] = {
             **super().readers(),
             OPS.name: self._read_ops,
             MARKERS.name: self._read_markers,
             COPIES.name: self._read_copies,
             COUNTERS.name: self._read_counters,
         }
+        if self.carried is None:
+            return readers
+        readers |= self.carried.readers()
+        readers[PROCESSES.name] = lambda _: [dict(self.carried.processes)]
+        if self.metadata_values(LAUNCHES_TAG):
+            del readers[LAUNCHES.name], readers[COPIES.name]
+        return readers
 
     def row_count(self, table: Table) -> int:
         """At least as many as there are rows, and as the largest id says."""
@@ -66,10 +100,23 @@ class RpdSource(RocpdDialectSource):
 
     def read_calls(self, reading: Reading) -> Iterator[Given]:
         """The rows of `rocpd_api` that are not markers."""
+        yield from self._carried_beside(CALLS, self._foreign_calls(reading), reading)
+
+    def _foreign_calls(self, reading: Reading) -> Iterator[Given]:
         for given in super().read_calls(reading.of(*reading.wanted, "name")):
-            yield kept(given, ~self._is_marker(given))
+            yield dict(kept(given, ~self._is_marker(given)))
+
+    def _carried_beside(
+        self, table: Table, rows: Iterator[Given], reading: Reading
+    ) -> Iterator[Given]:
+        return rows if self.carried is None else self.carried.beside(table, rows, reading)
 
     def _read_markers(self, reading: Reading) -> Iterator[Given]:
+        for given in self._carried_beside(MARKERS, self._foreign_markers(reading), reading):
+            # A marker that the exporter made up, for tools that ask for one, is none of the trace.
+            yield kept(given, given["carried"]) if "carried" in given else given
+
+    def _foreign_markers(self, reading: Reading) -> Iterator[Given]:
         asked = reading.wanted & {"process", "thread"} | {"name"}
         if reading.wants("name"):
             asked |= {"args"}
@@ -84,6 +131,9 @@ class RpdSource(RocpdDialectSource):
             yield given
 
     def _read_ops(self, reading: Reading) -> Iterator[Given]:
+        if self.carried is not None:
+            yield from self.carried.beside(OPS, self.op_rows(OPS, reading), reading)
+            return
         for given in self.op_rows(OPS, reading):
             if reading.wants("process"):
                 given["process"] = self._processes_of_ops(given["id"])
@@ -93,6 +143,9 @@ class RpdSource(RocpdDialectSource):
 
     def _read_copies(self, reading: Reading) -> Iterator[Given]:
         for given in self.read_declared(COPIES, reading):
+            if self.carried is not None:
+                yield given
+                continue
             reading.tally[_MAY_BE_EXCHANGED] += len(given["rowid"])
             yield given
 

@@ -1,6 +1,7 @@
 """The schema of rocmProfileData files, version 3: its tables, views and indexes.
 
-Names and columns are those its tools ask for. Two views count better than theirs: `top` counts
+Names and columns are those its tools ask for. What it has no tables for is in those of our own
+trace file, `wavescope_...`, which its tools do not ask for. Two views count better than theirs: `top` counts
 every op, and `busy` takes the union of intervals, so that it never exceeds 1.
 """
 
@@ -11,10 +12,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from wavescope.arrays import Array
+from wavescope.formats.wavescope.schema import file_tables
 
 SCHEMA_VERSION = "3"
 GPU_STRIDE = "1000"
 PID_STRIDE = "10000000"
+
+CARRIED_PREFIX = "wavescope_"
+LAUNCHES_TAG = "wavescope_launches"
+"""Tag of the fact that rocpd_kernelapi and rocpd_copyapi were made from ops."""
 
 EMPTY_ID = 1
 """Id of the empty text in rocpd_string and rocpd_ustring."""
@@ -159,8 +165,16 @@ def string_ids(codes: Array) -> Array:
     return np.where(codes < 0, EMPTY_ID, codes.astype(np.int64) + MARKER_ID + 1)
 
 
+def carried_tables() -> dict[str, dict[str, str]]:
+    """The tables of our own file that it has besides: their columns with SQL types."""
+    return {name: each for name, each in file_tables().items() if name.startswith(CARRIED_PREFIX)}
+
+
 def table_statements() -> Iterator[str]:
     """The statements that make the empty tables and the views."""
+    for table, types in carried_tables().items():
+        declared = ", ".join(f'"{name}" {kind}' for name, kind in types.items())
+        yield f'CREATE TABLE "{table}" ({declared})'
     for table, columns in TABLES.items():
         declared = ", ".join(f'"{name}" {kind}' for name, kind in columns)
         yield f'CREATE TABLE "{table}" ({declared})'

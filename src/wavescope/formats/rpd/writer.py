@@ -13,11 +13,13 @@ import numpy as np
 
 from wavescope.arrays import Array
 from wavescope.formats.registry import ExportOptions
+from wavescope.formats.rpd.carried_rows import CarriedRows
 from wavescope.formats.rpd.launches import LaunchRows
 from wavescope.formats.rpd.schema import (
     EMPTY_ID,
     GPU_STRIDE,
     INDEXES,
+    LAUNCHES_TAG,
     MARKER_ID,
     PID_STRIDE,
     SCHEMA_VERSION,
@@ -38,7 +40,7 @@ from wavescope.model.columns import (
     PROCESSES,
 )
 from wavescope.model.op_kinds import MARKER_TYPE
-from wavescope.model.progress import Progress
+from wavescope.model.progress import NOTE_TAG, Progress
 from wavescope.model.source import Batch, TraceSource, read_columns
 
 _OWN_METADATA = (
@@ -81,6 +83,7 @@ class RpdRows:
             if name not in {"rocpd_kernelapi", "rocpd_copyapi"}
         }
         self._launches = LaunchRows(source, database)
+        self._carried = CarriedRows(source, database)
         self._next_id = dict.fromkeys(TABLES, 1)
         self._last_text = EMPTY_ID
         self._last_call = 0
@@ -99,6 +102,7 @@ class RpdRows:
         self._write_links()
         self._write_counters()
         self._write_monitors()
+        self._carried.write_small_tables()
         self._write_metadata()
         texts = TextColumn.from_strings(["", MARKER_TYPE, *self._source.strings])
         self._append("rocpd_string", {"string": texts})
@@ -123,6 +127,7 @@ class RpdRows:
                 }
             )
             self._launches.add_ops(batch)
+            self._carried.add_ops(batch)
             self._advance(batch)
 
     def _write_calls(self) -> None:
@@ -132,12 +137,13 @@ class RpdRows:
             self._append_api(
                 batch["id"],
                 batch,
-                pids=np.where(batch["pid"] >= 0, batch["pid"], self._pid_of(batch["process"])),
+                pids=self._pids_of_calls(batch),
                 names=string_ids(batch["name"]),
                 categories=string_ids(batch["category"]),
                 domains=string_ids(batch["domain"]),
                 args=self._call_args(batch["args"]),
             )
+            self._carried.add_calls(batch)
             self._advance(batch)
 
     def _call_args(self, handles: Array) -> Array:
@@ -151,8 +157,10 @@ class RpdRows:
         for batch in self._source.batches(MARKERS):
             rows = len(batch["id"])
             if rows:
+                ids = self._carried.marker_rows(batch["id"])
+                self._carried.add_markers(ids, batch)
                 self._append_api(
-                    np.arange(rows) + self._last_call + 1,
+                    ids,
                     batch,
                     pids=self._pid_of(batch["process"]),
                     names=np.full(rows, MARKER_ID),
@@ -242,9 +250,14 @@ class RpdRows:
     def _write_metadata(self) -> None:
         rows = read_columns(self._source, METADATA, ("tag", "value"))
         strings = self._source.strings
-        own = {tag for tag, _ in _OWN_METADATA}
+        own = {LAUNCHES_TAG, *(tag for tag, _ in _OWN_METADATA)}
         pairs = zip(strings.decode(rows["tag"]), strings.decode(rows["value"]), strict=True)
-        facts = [*_OWN_METADATA, *((tag, value) for tag, value in pairs if tag not in own)]
+        kept = [
+            (tag, value) for tag, value in pairs if tag not in own and not tag.startswith(NOTE_TAG)
+        ]
+        facts = [*_OWN_METADATA, *kept, *self._source.notes.facts()]
+        if self._launches.were_made:
+            facts.append((LAUNCHES_TAG, "made from ops"))
         self._append(
             "rocpd_metadata",
             {
@@ -268,6 +281,12 @@ class RpdRows:
 
     def _pid_of(self, processes: Array) -> Array:
         return self._pids[np.where(processes < len(self._pids) - 1, processes, -1)]
+
+    def _pids_of_calls(self, batch: Batch) -> Array:
+        """The pid of each call: that of its process, where that is known."""
+        of_process = self._pid_of(batch["process"])
+        is_known = (batch["process"] >= 0) & (of_process > 0)
+        return np.where(is_known | (batch["pid"] < 0), of_process, batch["pid"])
 
     def _advance(self, batch: Batch) -> None:
         self._done += len(batch["id"])

@@ -19,6 +19,8 @@ import numpy.typing as npt
 from wavescope.arrays import Array
 from wavescope.closing import Closing
 from wavescope.errors import UnreadableInputError
+from wavescope.formats.sqlite.metadata_notes import take_kept_notes
+from wavescope.formats.sqlite.side_table import SideTable
 from wavescope.formats.sqlite.sqlite_columns import (
     ColumnBlock,
     ColumnCursor,
@@ -76,6 +78,7 @@ class SqliteSource(Closing):
             require_readable_version(self.database.connection, path)
             for beginning in _OWN_NAMES:
                 self.database.require_tables(beginning)
+            take_kept_notes(self.database, self.notes)
         if self.database.recovered_log:
             self.notes.add("write-ahead log left by a killed run was read too")
 
@@ -192,7 +195,7 @@ class SqliteSource(Closing):
             beside = [
                 (
                     by_file[name],
-                    _Beside(
+                    SideTable(
                         opened.enter_context(
                             self._cursor(name, other_key, by_file[name], first_key)
                         ),
@@ -208,7 +211,7 @@ class SqliteSource(Closing):
         self,
         table: Table,
         cursor: ColumnCursor | _MarkerRows,
-        beside: Sequence[tuple[Sequence[Column], _Beside]],
+        beside: Sequence[tuple[Sequence[Column], SideTable]],
         rows: int,
         tally: Counter[str],
     ) -> Iterator[dict[str, Array | list[str]]]:
@@ -296,42 +299,6 @@ class SqliteSource(Closing):
             f"it holds {what}",
             hint="the file was changed after it was written: convert the recording again",
         )
-
-
-class _Beside:
-    """A sparse table read along with its primary table, aligned by id."""
-
-    def __init__(self, cursor: ColumnCursor, key: str) -> None:
-        self._cursor = cursor
-        self._key = key
-
-    def _rows_until(self, last_id: int, rows: int) -> ColumnBlock:
-        """All rows up to `last_id`, also those whose primary row is gone."""
-        blocks = [self._cursor.read(rows, last_rowid=last_id)]
-        while blocks[-1].row_count == rows:
-            blocks.append(self._cursor.read(rows, last_rowid=last_id))
-        joined = ColumnBlock()
-        for name in blocks[0]:
-            joined[name] = np.concatenate([np.asarray(block[name]) for block in blocks])
-        return joined if len(blocks) > 1 else blocks[0]
-
-    def aligned(self, ids: npt.NDArray[np.int64], columns: Sequence[Column]) -> dict[str, Array]:
-        """For each id its row's values, or the missing value where there is no row."""
-        block = self._rows_until(int(ids[-1]), len(ids))
-        own = block.integers(self._key)
-        if np.array_equal(own, ids):
-            return {column.stored_as: np.asarray(block[column.stored_as]) for column in columns}
-        places = np.searchsorted(own, ids)
-        known = np.zeros(len(ids), bool)
-        inside = places < len(own)
-        known[inside] = own[places[inside]] == ids[inside]
-        result: dict[str, Array] = {}
-        for column in columns:
-            values = np.asarray(block[column.stored_as])
-            filled = np.full(len(ids), missing_value(column), values.dtype)
-            filled[known] = values[places[known]]
-            result[column.stored_as] = filled
-        return result
 
 
 class _MarkerRows:

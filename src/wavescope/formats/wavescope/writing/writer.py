@@ -38,7 +38,7 @@ from wavescope.model.columns import (
     ColumnType,
     Table,
 )
-from wavescope.model.progress import Progress, no_progress
+from wavescope.model.progress import NOTE_TAG, Progress, no_progress
 from wavescope.model.source import Batch, TraceSource, full_batch, read_columns
 from wavescope.model.strings import StringTable
 
@@ -178,7 +178,7 @@ class _Writer:
         kept = [
             (tag, value)
             for tag, value in zip(tags, values, strict=True)
-            if tag not in _OWN_TAGS and not tag.startswith("note: ")
+            if tag not in _OWN_TAGS and not tag.startswith(NOTE_TAG)
         ]
         prefix = f"{PurePath(source.path).name}: " if len(self._plans) > 1 else ""
         is_first = plan is self._plans[0]
@@ -194,7 +194,7 @@ class _Writer:
     def _write_notes(self) -> None:
         """What readers skipped or repaired stays known in the file."""
         for plan in self._plans:
-            notes = [(f"note: {sentence}", str(count)) for sentence, count in plan.source.notes]
+            notes = plan.source.notes.facts()
             batch: Batch = {
                 "tag": self._strings.codes([tag for tag, _ in notes]),
                 "value": self._strings.codes([value for _, value in notes]),
