@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from wavescope.errors import UsageError
-from wavescope.formats import Exporter, ExportOptions, exporter_for, open_source
+from wavescope.formats import Exporter, ExportOptions, exporter_for, open_source, write_as
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Notes, Progress, Tell, no_progress, tell_nobody
 from wavescope.model.selection import SelectedSource, Selection, selected_source
@@ -37,7 +37,8 @@ def convert(
     """Write the trace at `path` to `output`, in the format its suffix or `format` names.
 
     Timelines show short kernel names, unless `short_names` is false, and keep the whole ones. CSV
-    is safe to open in a spreadsheet; with `raw_text` its texts are exactly those of the trace.
+    is safe to open in a spreadsheet; with `raw_text` its texts are exactly those of the trace. What
+    the format has no place for is told, and noted in the file where it can be.
     """
     target, inputs = Path(output), [Path(path)]
     exporter = export_format(target, format)
@@ -50,7 +51,7 @@ def convert(
         chosen = selected_source(source, selection or Selection())
         if isinstance(chosen, SelectedSource) and not chosen.has_ops:
             tell(_NO_OPS_LEFT)
-        exporter.write(chosen, temporary, options, progress)
+        write_as(exporter, chosen, temporary, options, progress)
         tell_notes(source.notes, tell)
     return target
 

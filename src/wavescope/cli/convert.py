@@ -92,7 +92,8 @@ def _run(arguments: argparse.Namespace) -> int:
         _write_to_stdout(arguments)
     else:
         exporter, target = _destination(Path(arguments.trace), arguments.output, arguments.format)
-        tell_written(_converted(arguments, target, exporter.name), exporter.name, arguments)
+        path, notes = _converted(arguments, target, exporter.name)
+        tell_written(path, exporter.name, arguments, notes)
     return 0
 
 
@@ -106,9 +107,12 @@ def _destination(trace: Path, output: Path | None, name: str) -> tuple[Exporter,
     return exporter, Path(default_name(trace.name, ending))
 
 
-def _converted(arguments: argparse.Namespace, target: Path, format_name: str) -> Path:
+def _converted(
+    arguments: argparse.Namespace, target: Path, format_name: str
+) -> tuple[Path, tuple[str, ...]]:
+    """The file that was written, and what was told of it."""
     with Progress(f"writing {target.name}", quiet=arguments.quiet) as progress:
-        return wavescope.convert(
+        path = wavescope.convert(
             arguments.trace,
             target,
             format=format_name,
@@ -119,6 +123,7 @@ def _converted(arguments: argparse.Namespace, target: Path, format_name: str) ->
             progress=progress,
             tell=progress.tell,
         )
+        return path, progress.told
 
 
 def _write_to_stdout(arguments: argparse.Namespace) -> None:
@@ -136,7 +141,7 @@ def _write_to_stdout(arguments: argparse.Namespace) -> None:
     folder = tempfile.mkdtemp(prefix="wavescope-")
     with removed_in_the_end(folder):
         with told_when_full(folder):
-            path = _converted(arguments, Path(folder) / "trace", exporter.name)
+            path, _ = _converted(arguments, Path(folder) / "trace", exporter.name)
         with path.open("rb") as file:
             shutil.copyfileobj(file, stdout_bytes())
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from wavescope.cli.terminal import print_json, say
-from wavescope.model.result import Result
+from wavescope.model.result import Result, ResultColumn, ResultTable, Unit
 from wavescope.units import bytes_text
 
 _NEXT = {
@@ -19,11 +20,22 @@ _NEXT = {
 }
 
 
-def tell_written(path: Path, format_name: str, arguments: argparse.Namespace) -> None:
-    """Name the file on standard error with the next step; as JSON on standard output if asked."""
+_NOTE_COLUMNS = (
+    ResultColumn("note", "Note", Unit.NAME, "what was skipped or repaired, or is not in the file"),
+)
+
+
+def tell_written(
+    path: Path, format_name: str, arguments: argparse.Namespace, notes: Sequence[str] = ()
+) -> None:
+    """Name the file on standard error with the next step; as JSON on standard output if asked.
+
+    The JSON has the `notes` that were told while it was written.
+    """
     if arguments.json:
+        tables = [ResultTable("notes", "Notes", _NOTE_COLUMNS, [(note,) for note in notes])]
         print_json(
-            Result("Written").with_facts(
+            Result("Written", tables if notes else []).with_facts(
                 {"path": str(path), "format": format_name, "size_bytes": size_of(path)}
             )
         )

@@ -48,6 +48,11 @@ class Progress:
         """Note a sentence that is worth saying at the end."""
         self._told.append(sentence)
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What the work told so far."""
+        return tuple(self._told)
+
     def __enter__(self) -> Progress:
         if self._thread:
             self._thread.start()

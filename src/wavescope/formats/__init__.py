@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wavescope.errors import UnknownFormatError, UnreadableInputError
+from wavescope.formats.left_out import losses
 from wavescope.formats.registry import (
     Exporter,
     ExportOptions,
@@ -36,6 +37,7 @@ __all__ = [
     "is_trace",
     "open_source",
     "open_trace",
+    "write_as",
     "write_source",
 ]
 
@@ -67,6 +69,22 @@ def open_trace(path: str | os.PathLike[str]) -> Trace:
     return Trace(open_source(path))
 
 
+def write_as(
+    exporter: Exporter,
+    source: TraceSource,
+    path: Path,
+    options: ExportOptions,
+    progress: Progress,
+) -> None:
+    """Write `source` to `path` itself; what the format has no place for becomes notes of it.
+
+    So it is told with all other notes, and written where the format has room for notes.
+    """
+    for sentence, rows in losses(source, exporter.name, exporter.leaves_out):
+        source.notes.set(sentence, rows)
+    exporter.write(source, path, options, progress)
+
+
 def write_source(
     source: TraceSource,
     target: Path,
@@ -86,4 +104,4 @@ def write_source(
 
     is_packed = options.gzip or target.name.endswith(".gz")
     with replaced(target, inputs, force=force, is_folder=exporter.is_folder) as temporary:
-        exporter.write(source, temporary, replace(options, gzip=is_packed), progress)
+        write_as(exporter, source, temporary, replace(options, gzip=is_packed), progress)

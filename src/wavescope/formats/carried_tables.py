@@ -109,8 +109,10 @@ class CarriedTables:
     Processes and kernels are numbered anew; `process_ids` and `kernel_ids` say how.
     """
 
-    def __init__(self, builder: TraceBuilder) -> None:
+    def __init__(self, builder: TraceBuilder, tables: Sequence[Table] = CARRIED_TABLES) -> None:
+        """`tables` are those that are looked for."""
         self._builder = builder
+        self._tables = tables
         self.process_ids: dict[int, int] = {}
         self.kernel_ids: dict[int, int] = {}
         self.pids: list[int] = []
@@ -121,7 +123,7 @@ class CarriedTables:
         if not isinstance(piece, dict):
             self._builder.notes.add(_DAMAGED_TABLES)
             return
-        for table in CARRIED_TABLES:
+        for table in self._tables:
             given = piece.get(table.name)
             if isinstance(given, list):
                 given = _columns_of_rows(table, given)

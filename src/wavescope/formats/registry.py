@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from wavescope.errors import UsageError
-from wavescope.formats import sniff
+from wavescope.formats import left_out, sniff
+from wavescope.formats.left_out import LeftOut
 from wavescope.formats.sniff import Deferred, Probe
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
@@ -61,6 +62,8 @@ class Exporter:
     meaning: str
     write: Callable[[TraceSource, Path, ExportOptions, Progress], None]
     is_folder: bool = False
+    leaves_out: LeftOut = field(default_factory=dict)
+    """What of a trace the format has no place for."""
 
 
 _DATABASES = (
@@ -104,14 +107,22 @@ _EXPORTERS = (
         (".pftrace", ".pftrace.gz", ".perfetto-trace", ".perfetto-trace.gz"),
         "Perfetto protobuf trace for ui.perfetto.dev",
         Deferred("perfetto.writer:write_perfetto"),
+        leaves_out=left_out.OF_TIMELINES,
     ),
     Exporter(
         "chrome-json",
         (".json", ".json.gz"),
         "Chrome trace event JSON for chrome://tracing, Perfetto and others",
         Deferred("chrome.writer:write_chrome_json"),
+        leaves_out=left_out.OF_TIMELINES,
     ),
-    Exporter("csv", (".csv", ".csv.gz"), "the ops as a table", Deferred("table_files:write_csv")),
+    Exporter(
+        "csv",
+        (".csv", ".csv.gz"),
+        "the ops as a table",
+        Deferred("table_files:write_csv"),
+        leaves_out=left_out.OF_ONE_TABLE,
+    ),
     Exporter(
         "csv-folder",
         (),
@@ -124,6 +135,7 @@ _EXPORTERS = (
         (".parquet",),
         "the ops as an Apache Parquet file",
         Deferred("table_files:write_parquet"),
+        leaves_out=left_out.OF_ONE_TABLE,
     ),
     Exporter(
         "parquet-folder",
@@ -137,6 +149,7 @@ _EXPORTERS = (
         (".arrow", ".feather"),
         "the ops as an Arrow IPC file",
         Deferred("table_files:write_arrow"),
+        leaves_out=left_out.OF_ONE_TABLE,
     ),
     Exporter(
         "arrow-folder",
@@ -150,6 +163,7 @@ _EXPORTERS = (
         ("_results.json", "_results.json.gz"),
         "JSON as rocprofv3 writes it, for its readers",
         Deferred("rocprofv3.json_writer:write_rocprofv3_json"),
+        leaves_out=left_out.OF_ROCPROFV3,
     ),
     Exporter("rpd", (".rpd",), "rocmProfileData database", Deferred("rpd.writer:write_rpd")),
 )

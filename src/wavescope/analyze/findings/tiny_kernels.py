@@ -115,19 +115,25 @@ def _most_frequent_pair(context: FindingContext, tiny: npt.NDArray[np.bool_]) ->
     if label_count * label_count > _MOST_PAIRS:
         return None
     ops = context.trace.ops
-    # Ops of a queue are in order of time in nearly all traces; a few exceptions do not matter here.
     narrow = np.uint8 if label_count <= np.iinfo(np.uint8).max else np.int64
     marked = np.full(len(tiny), label_count, narrow)
     np.copyto(marked, context.label_of_op, casting="unsafe", where=tiny)
-    grouped = grouped_rows(ops["gpu"], ops["queue"], (marked,))
-    (labels,) = grouped.columns
-    first, second = labels[:-1], labels[1:]
-    inside = np.ones(len(first), bool)
+    grouped = grouped_rows(ops["gpu"], ops["queue"], (marked, ops["start_ns"]))
+    labels, start_ns = grouped.columns
+    inside = np.ones(max(len(labels) - 1, 0), bool)
     inside[grouped.bounds[1:-1] - 1] = False
+    if np.any(inside & (start_ns[1:] < start_ns[:-1])):
+        # Few traces have the ops of a queue in another order than that of time.
+        sizes = np.diff(grouped.bounds)
+        labels = labels[np.lexsort((start_ns, np.repeat(np.arange(len(sizes)), sizes)))]
+    first, second = labels[:-1], labels[1:]
     inside &= (first != label_count) & (second != label_count)
     if not inside.any():
         return None
     pair_count = label_count * label_count
     counts = code_counts(paired(first[inside], second[inside], label_count, pair_count), pair_count)
-    best = int(np.argmax(counts))
-    return _Pair(*divmod(best, label_count), int(counts[best]))
+    most = int(counts.max())
+    texts = context.labels.texts
+    pairs = (divmod(pair, label_count) for pair in np.flatnonzero(counts == most).tolist())
+    # Of pairs that are equally frequent always the same one, however a file orders its names.
+    return _Pair(*min(pairs, key=lambda pair: (texts[pair[0]], texts[pair[1]])), most)

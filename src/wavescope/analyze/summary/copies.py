@@ -177,8 +177,10 @@ _LARGEST_COLUMNS = (
 
 def _largest_table(found: _Copies, count: int) -> ResultTable:
     """The copies of the largest sizes; those of unknown size after them, longest first."""
-    ids = found.table["id"] if len(found.size_bytes) else found.size_bytes
-    order = np.lexsort((ids, -found.duration_ns, -found.size_bytes))[:count]
+    # Of equal ones the earliest, since ids differ from one format to the other.
+    ties = ("id", "gpu", "start_ns") if len(found.size_bytes) else ()
+    keys = (*(found.table[name] for name in ties), -found.duration_ns, -found.size_bytes)
+    order = np.lexsort(keys)[:count]
     rows = [_copy_row(found, index) for index in order.tolist()]
     return ResultTable(
         "largest_copies", "Largest copies", _LARGEST_COLUMNS, rows, len(found.duration_ns)

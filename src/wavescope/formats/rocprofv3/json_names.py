@@ -9,8 +9,10 @@ import orjson
 
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import DistinctRows
+from wavescope.formats.rocprofv3.kinds import OWN_MEMBER
 from wavescope.model.columns import AGENTS, CALLS, COUNTERS, KERNELS, PROCESSES, UNKNOWN
 from wavescope.model.source import Batch, TraceSource, read_columns
+from wavescope.version import __version__
 
 _BLANK = (
     '{"size":0,"kernel_id":0,"code_object_id":0,"kernel_name":"","kernel_object":0,'
@@ -169,6 +171,12 @@ class Processes:
     def __len__(self) -> int:
         return len(self.hosts)
 
+    @property
+    def ids(self) -> list[int]:
+        """The process that each entry is of; none where the trace names none."""
+        found: list[int] = self._ids.tolist()
+        return found
+
     def numbers(self, processes: Array) -> Array:
         """The entry of each process id."""
         if not len(self._ids):
@@ -184,6 +192,7 @@ class Processes:
             "pid": max(numbers["pid"], 0),
             "command": text["command"].split(" ") if text["command"] else [],
             "config": {},
+            OWN_MEMBER: __version__,
         }
         if text["name"]:
             facts["name"] = text["name"]

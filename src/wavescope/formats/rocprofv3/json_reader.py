@@ -17,7 +17,8 @@ from wavescope.errors import UnreadableInputError
 from wavescope.files import ByteStream
 from wavescope.formats.rocprofv3.json_blocks import CutJsonError, JsonBlocks, JsonError
 from wavescope.formats.rocprofv3.json_records import RecordReader, integers, texts
-from wavescope.formats.rocprofv3.kinds import plain_kernel_name, shown_kernel_name
+from wavescope.formats.rocprofv3.kinds import OWN_MEMBER, plain_kernel_name, shown_kernel_name
+from wavescope.formats.rocprofv3.own_export import take_member
 from wavescope.formats.rocprofv3.rows import GpuFacts, ProcessFacts, Rocprofv3Rows
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, KERNELS, MARKERS, METADATA, OPS, UNKNOWN
@@ -45,6 +46,8 @@ class _Walk:
         self._rows = rows
         self._entries: list[ProcessEntry] = []
         self._cut = False
+        self._own: Any = None
+        """What our own exports have beside the root."""
 
     def trace(self) -> TraceSource:
         self._pass()
@@ -55,8 +58,11 @@ class _Walk:
         for entry in self._entries:
             entry.finish()
         builder = self._rows.finished()
-        for name, value in self._metadata():
-            builder.add_row(METADATA, tag=name, value=value)
+        if self._own is not None:
+            take_member(builder, self._own)
+        else:
+            for name, value in self._metadata():
+                builder.add_row(METADATA, tag=name, value=value)
         if self._cut:
             if not any(builder.row_count(table) for table in (OPS, CALLS, MARKERS, KERNELS)):
                 raise UnreadableInputError(
@@ -86,7 +92,9 @@ class _Walk:
 
     def _root(self, cursor: JsonBlocks) -> None:
         for key in cursor.members():
-            if key != ROOT:
+            if key == OWN_MEMBER:
+                self._own = cursor.value()
+            elif key != ROOT:
                 cursor.skip()
             elif cursor.peek() == "[":
                 for number, _ in enumerate(cursor.elements()):
@@ -123,6 +131,8 @@ class ProcessEntry:
         self._seen: set[str] = set()
         self._deferred: set[str] = set()
         self._second_pass = False
+        self._is_own = False
+        """Whether it is of our own exports, which have names as they were."""
         self._code_objects: dict[int, str] = {}
         self._sections: dict[str, Callable[[JsonBlocks], None]] = {
             "metadata": self._metadata,
@@ -177,6 +187,7 @@ class ProcessEntry:
         node = node if isinstance(node, dict) else {}
         command = value.get("command")
         facts = self._facts
+        self._is_own = OWN_MEMBER in value
         facts.pid = _integer(value.get("pid"))
         facts.rank = _integer(value.get("rank"))
         facts.host = _text(node.get("hostname"))
@@ -265,8 +276,9 @@ class ProcessEntry:
             if not symbols:
                 continue
             mangled = [plain_kernel_name(name) for name in texts(symbols, "kernel_name")]
+            shown = str if self._is_own else shown_kernel_name
             names = [
-                shown_kernel_name(plain_kernel_name(demangled) or formatted or symbol)
+                shown(plain_kernel_name(demangled) or formatted or symbol)
                 for demangled, formatted, symbol in zip(
                     texts(symbols, "demangled_kernel_name"),
                     texts(symbols, "formatted_kernel_name"),

@@ -14,7 +14,8 @@ import orjson
 
 from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.json_blocks import JsonBlocks
-from wavescope.formats.rocprofv3.kinds import api_of_kind, copy_gpus, copy_type
+from wavescope.formats.rocprofv3.kinds import OWN_MEMBER, api_of_kind, copy_gpus, copy_type
+from wavescope.formats.rocprofv3.own_export import MarkerFacts
 from wavescope.formats.rocprofv3.rows import CounterRows, Rocprofv3Rows, finite_number, looked_up
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import KERNEL_TYPE
@@ -57,6 +58,9 @@ def values(records: Sequence[Any], *path: str) -> list[Any]:
     for name in path:
         found = _members(found, name)
     return found
+
+
+_STATED = ("category", "domain")
 
 
 def integers(records: Sequence[Any], *path: str) -> npt.NDArray[np.int64]:
@@ -117,6 +121,9 @@ class RecordReader:
         self.kernel_names: dict[int, int] = {}
         self._kinds: list[tuple[str, list[Any]]] = []
         self._marker_texts: dict[int, int] = {}
+        self._marker_facts = MarkerFacts(self._strings)
+        self._stated_calls: dict[tuple[str, str], tuple[str, str]] = {}
+        """Category and domain by kind and operation, in our own exports."""
         self._counters = CounterRows(rows, process)
 
     def set_operations(self, kinds: Any) -> None:
@@ -130,11 +137,25 @@ class RecordReader:
                     operations if isinstance(operations, list) else [],
                 )
             )
+            self._state_calls(
+                *self._kinds[-1], item.get(OWN_MEMBER) if isinstance(item, dict) else None
+            )
+
+    def _state_calls(self, kind: str, operations: list[Any], stated: Any) -> None:
+        """Take what an own export says calls were, in lists as long as that of operations."""
+        for operation, call in zip(
+            operations, stated if isinstance(stated, list) else [], strict=False
+        ):
+            if isinstance(operation, str) and isinstance(call, list) and len(call) == len(_STATED):
+                category, domain = (each if isinstance(each, str) else "" for each in call)
+                self._stated_calls[kind, operation] = category, domain
 
     def add_marker_texts(self, block: list[Any]) -> None:
         """Take some of strings.marker_api: texts by correlation id."""
         codes = self._strings.codes(texts(block, "value")).tolist()
-        self._marker_texts.update(zip(integers(block, "key").tolist(), codes, strict=True))
+        keys = integers(block, "key").tolist()
+        self._marker_texts.update(zip(keys, codes, strict=True))
+        self._marker_facts.add(keys, values(block, OWN_MEMBER))
 
     def read(self, section: str, cursor: JsonBlocks) -> None:
         """Read the array of records at the cursor."""
@@ -231,7 +252,9 @@ class RecordReader:
     def _markers(self, records: list[Any]) -> None:
         operations = [operation for _, operation in self._operations("marker_api", records)]
         columns = self._common(records)
-        names = looked_up(columns.pop("correlation"), self._marker_texts)
+        keys = columns.pop("correlation")
+        columns |= self._marker_facts.columns(keys, self._process, columns["thread"])
+        names = looked_up(keys, self._marker_texts)
         silent = names < 0
         if silent.any():
             names[silent] = self._strings.codes(
@@ -242,12 +265,14 @@ class RecordReader:
 
     def _calls(self, section: str, records: list[Any]) -> None:
         operations = self._operations(section, records)
-        kinds = [kind for kind, _ in operations]
+        stated = [
+            self._stated_calls.get(each) or (each[0], api_of_kind(each[0])) for each in operations
+        ]
         columns = {
             **self._common(records),
             "name": self._strings.codes([operation for _, operation in operations]),
-            "category": self._strings.codes(kinds),
-            "domain": self._strings.codes([api_of_kind(kind) for kind in kinds]),
+            "category": self._strings.codes([category for category, _ in stated]),
+            "domain": self._strings.codes([domain for _, domain in stated]),
             "stream": integers(records, "stream_id", "handle"),
             "return_code": _return_codes(records),
         }

@@ -18,6 +18,7 @@ import orjson
 
 from wavescope.arrays import Array
 from wavescope.formats.id_index import IdIndex
+from wavescope.formats.left_out import FURTHER_LINKS
 from wavescope.formats.registry import ExportOptions
 from wavescope.formats.rocprofv3.json_names import (
     CounterValues,
@@ -35,9 +36,11 @@ from wavescope.formats.rocprofv3.kinds import (
     MARK,
     MARKER_RANGE,
     MEMORY_COPY,
+    OWN_MEMBER,
     THREAD_RANGE,
     Kinds,
 )
+from wavescope.formats.rocprofv3.own_export import marker_facts, member_text
 from wavescope.model.columns import CALLS, LINKS, MARKER_INSTANT, MARKERS, OPS
 from wavescope.model.op_kinds import OpKind, op_kinds
 from wavescope.model.progress import Progress
@@ -122,7 +125,7 @@ class RecordWriter:
         self._calls = IdIndex(source, CALLS)
         self._ops = IdIndex(source, OPS)
         self._correlation_of_op = self._correlations()
-        self._call_kinds: dict[tuple[int, int], tuple[str, int, int]] = {}
+        self._call_kinds: dict[tuple[int, int, int], tuple[str, int, int]] = {}
         self._total = sum(source.row_count(table) for table in (OPS, CALLS, MARKERS))
         self._done = 0
 
@@ -166,7 +169,9 @@ class RecordWriter:
             ops = self._ops.positions(batch["op"])
             calls = self._calls.positions(batch["call"])
             fresh = (ops >= 0) & (calls >= 0)
+            known = int(fresh.sum())
             fresh[fresh] = correlations[ops[fresh]] >= unlinked_from
+            self._source.notes.add(FURTHER_LINKS, known - len(np.unique(ops[fresh])))
             # Assigned backwards, so that of several links of one op the first counts.
             correlations[ops[fresh][::-1]] = calls[fresh][::-1] + 1
         return correlations
@@ -239,10 +244,8 @@ class RecordWriter:
         self._spool.add((process, "memory_copy"), list(map(_COPY.__mod__, rows)))
 
     def _write_calls(self, process: int, batch: Batch) -> None:
-        kinds = [
-            self._call_kind(*pair)
-            for pair in zip(batch["category"].tolist(), batch["name"].tolist(), strict=True)
-        ]
+        spelled = (batch[name].tolist() for name in ("category", "name", "domain"))
+        kinds = [self._call_kind(*codes) for codes in zip(*spelled, strict=True)]
         correlations = (self._calls.positions(batch["id"]) + 1).tolist()
         texts = self._source.texts(batch["args"]) if (batch["args"] >= 0).any() else repeat("")
         args = [
@@ -264,11 +267,11 @@ class RecordWriter:
         for section, records in sections.items():
             self._spool.add((process, section), records)
 
-    def _call_kind(self, category: int, name: int) -> tuple[str, int, int]:
-        key = (category, name)
+    def _call_kind(self, category: int, name: int, domain: int) -> tuple[str, int, int]:
+        key = (category, name, domain)
         if key not in self._call_kinds:
             strings = self._source.strings
-            self._call_kinds[key] = self.kinds.of_call(strings[category], strings[name])
+            self._call_kinds[key] = self.kinds.of_call(*(strings[code] for code in key))
         return self._call_kinds[key]
 
     def _write_markers(self, process: int, batch: Batch, correlations: Array) -> None:
@@ -281,8 +284,10 @@ class RecordWriter:
         self._spool.add(
             (process, "marker_texts"),
             [
-                f'{{"key":{key},"value":{json_text(text)}}}'
-                for key, text in zip(keys, texts, strict=True)
+                f'{{"key":{key},"value":{json_text(text)}{fact}}}'
+                for key, text, fact in zip(
+                    keys, texts, marker_facts(self._source, batch), strict=True
+                )
             ],
         )
 
@@ -358,7 +363,8 @@ def write_rocprofv3_json(
                 _write_list(output, agent_texts(processes.hosts[number], records.gpus))
                 _write_names(output, number, records, spool)
                 _write_records(output, number, spool)
-            output.write(b"]}\n")
+            output.write(b'],\n"%s":' % OWN_MEMBER.encode())
+            output.write(member_text(source, processes.ids).encode() + b"}\n")
     finally:
         spool.close()
 

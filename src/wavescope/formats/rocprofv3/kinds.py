@@ -15,6 +15,8 @@ from wavescope.arrays import Array
 from wavescope.names.demangle import demangle
 
 MARKER_CATEGORY = "roctx"
+OWN_MEMBER = "wavescope"
+"""What only our own exports have, see `own_export`."""
 
 _COPY_PREFIX = "MEMORY_COPY_"
 _API_OF_KIND = (
@@ -164,10 +166,12 @@ class Kinds:
     def __init__(self) -> None:
         self._operations: list[dict[str, int]] = []
         self._names: dict[str, int] = {}
+        self._stated: dict[tuple[int, int], tuple[str, str]] = {}
+        """Category and domain of calls, by kind and operation."""
         for name, operations in _KINDS:
             self._add_kind(name, operations)
 
-    def of_call(self, category: str, name: str) -> tuple[str, int, int]:
+    def of_call(self, category: str, name: str, domain: str = "") -> tuple[str, int, int]:
         """Section, kind and operation of a call."""
         kind = category if _section(category) else _kind_of_name(name)
         section = _section(kind) or HOST_SECTION
@@ -177,7 +181,9 @@ class Kinds:
         number = self._names.get(kind)
         if number is None:
             number = self._add_kind(kind, ())
-        return section, number, self._operation(number, name)
+        operation = self._operation(number, name)
+        self._stated.setdefault((number, operation), (category, domain))
+        return section, number, operation
 
     def of_copy(self, op_type: str) -> int:
         """The MEMORY_COPY operation of an op that is no kernel; unusual types get their own."""
@@ -186,10 +192,14 @@ class Kinds:
 
     def table(self) -> list[dict[str, object]]:
         """strings.buffer_records: kinds in order, each with its operations in order."""
-        return [
-            {"kind": name, "operations": list(self._operations[number])}
-            for name, number in self._names.items()
-        ]
+        return [self._kind(name, number) for name, number in self._names.items()]
+
+    def _kind(self, name: str, number: int) -> dict[str, object]:
+        """A kind; what calls of its operations were in the trace stands beside them."""
+        operations = self._operations[number]
+        stated = [self._stated.get((number, each)) for each in operations.values()]
+        beside = {OWN_MEMBER: stated} if any(stated) else {}
+        return {"kind": name, "operations": list(operations), **beside}
 
     def _add_kind(self, name: str, operations: Iterable[str]) -> int:
         self._names[name] = len(self._operations)

@@ -196,7 +196,7 @@ class Rocprofv3Rows:
         backwards = rows["end_ns"] < rows["start_ns"]
         notes.add(f"{what} that end before they start, given a length of zero", backwards.sum())
         rows["end_ns"] = np.maximum(rows["start_ns"], rows["end_ns"])
-        rows["process"] = np.full(len(kept), process)
+        rows.setdefault("process", np.full(len(kept), process))
         ids = self.builder.add(table, rows)
         return np.arange(ids.start, ids.stop), kept
 

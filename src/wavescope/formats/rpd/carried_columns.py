@@ -7,7 +7,7 @@ be, and a table whose key is none, are left out with a note.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -17,41 +17,42 @@ from wavescope.formats.sqlite.lookup import StringCodes
 from wavescope.formats.sqlite.rows import ForeignSqliteSource, Given, Reading, TableReader
 from wavescope.formats.sqlite.side_table import SideTable
 from wavescope.formats.sqlite.sqlite_columns import ColumnKind, ColumnRequest, open_cursor
-from wavescope.model.columns import OPS, PROCESSES, SLICES, UNKNOWN, Column, ColumnType, Table
+from wavescope.model.columns import PROCESSES, SLICES, UNKNOWN, Column, ColumnType, Table
 from wavescope.model.source import missing_value
 
-PROCESS = OPS.column("process")
-_LARGEST_PROCESS = 1 << 24
+_MOST_PROCESSES = 1 << 24
+
+
+def carried_columns(source: ForeignSqliteSource, codes: StringCodes) -> CarriedColumns | None:
+    """What a file carries; None where its processes, which all else counts on, cannot be."""
+    names = PROCESSES.column_names
+    parts = list(_rows(source, PROCESSES, Reading(frozenset(names)), codes))
+    processes = {name: np.concatenate([part[name] for part in parts]) for name in names if parts}
+    ids = processes.get("id", np.empty(0, np.int64))
+    if not len(ids):
+        return None
+    if not np.array_equal(ids, np.arange(len(ids))) or len(ids) > _MOST_PROCESSES:
+        source.notes.set("carried processes are damaged: left out", 1)
+        return None
+    return CarriedColumns(source, codes, processes)
 
 
 class CarriedColumns:
     """The tables `wavescope_...` of a file that has them."""
 
-    def __init__(self, source: ForeignSqliteSource, codes: StringCodes) -> None:
+    def __init__(self, source: ForeignSqliteSource, codes: StringCodes, processes: Given) -> None:
         self._source = source
         self._codes = codes
-
-    @cached_property
-    def processes(self) -> Given | None:
-        """The processes, which all other tables count by their ids; None where they cannot be."""
-        columns = PROCESSES.column_names
-        rows = list(self._rows(PROCESSES, Reading(frozenset(columns))))
-        if not rows:
-            return None
-        found = {name: np.concatenate([each[name] for each in rows]) for name in columns}
-        ids = found["id"]
-        if ids[0] != 0 or int(ids[-1]) >= len(ids) or int(ids[-1]) > _LARGEST_PROCESS:
-            self._source.notes.set("carried processes are damaged: left out", 1)
-            return None
-        return found
+        self.processes = processes
 
     def readers(self) -> dict[str, TableReader]:
         """The readers of the tables that rocmProfileData does not have."""
-        return {
-            table.name: partial(self._rows, table)
+        readers: dict[str, TableReader] = {
+            table.name: partial(self._read, table)
             for table in SMALL_TABLES
-            if table is not PROCESSES and self._source.has_table(table.keys[0][0])
+            if self._source.has_table(table.keys[0][0])
         }
+        return readers | {PROCESSES.name: lambda _: [dict(self.processes)]}
 
     def beside(self, table: Table, rows: Iterator[Given], reading: Reading) -> Iterator[Given]:
         """`rows` with the wanted columns that the file carries beside them.
@@ -83,25 +84,32 @@ class CarriedColumns:
                         given[column.name] = self._decoded(column, found[column.stored_as], reading)
                 yield given
 
-    def _rows(self, table: Table, reading: Reading) -> Iterator[Given]:
-        name, _ = table.keys[0]
-        fields = self._source.declared_fields(table, name, reading)
-        is_timed = table is SLICES
-        read = self._source.timed_rows if is_timed else self._source.read_rows
-        for given in read(name, fields, reading, self._codes):
-            if table is not PROCESSES and "process" in given:
-                given["process"] = self._decoded(PROCESS, given["process"], reading)
+    def _read(self, table: Table, reading: Reading) -> Iterator[Given]:
+        for given in _rows(self._source, table, reading, self._codes):
+            if "process" in given:
+                given["process"] = self._known_processes(given["process"])
             yield given
+
+    def _known_processes(self, processes: Array) -> Array:
+        return np.where(processes < len(self.processes["id"]), processes, UNKNOWN)
 
     def _decoded(self, column: Column, values: Array, reading: Reading) -> Array:
         if column.name == "process":
-            known = 0 if self.processes is None else len(self.processes["id"])
-            return np.where(values < known, values, UNKNOWN)
+            return self._known_processes(values)
         if column.type is not ColumnType.STRING:
             return values
         found, dangling = self._codes.codes(values)
         reading.tally["refer to a string that is not in the file: shown as empty"] += dangling
         return found
+
+
+def _rows(
+    source: ForeignSqliteSource, table: Table, reading: Reading, codes: StringCodes
+) -> Iterator[Given]:
+    name, _ = table.keys[0]
+    fields = source.declared_fields(table, name, reading)
+    read = source.timed_rows if table is SLICES else source.read_rows
+    yield from read(name, fields, reading, codes)
 
 
 def _request(column: Column) -> ColumnRequest:

@@ -62,7 +62,7 @@ class CarriedRows:
 
     def add_markers(self, ids: Array, batch: Batch) -> None:
         """Markers under the ids of their rows of rocpd_api, also if nothing is known of them."""
-        self._append(MARKERS, MARKERS.keys[1], ids, batch, MARKERS.columns)
+        self._append(MARKERS.keys[1], ids, batch, MARKERS.columns)
 
     def write_small_tables(self) -> None:
         """The tables that have no rows in rocmProfileData at all."""
@@ -71,18 +71,17 @@ class CarriedRows:
             for batch in self._source.batches(table):
                 rows = len(batch[table.column_names[0]])
                 ids = batch["id"] if "id" in batch else np.arange(first, first + rows)
-                self._append(table, table.keys[0], ids, batch, table.columns)
+                self._append(table.keys[0], ids, batch, table.columns)
                 first += rows
 
     def _add_beside(self, table: Table, ids: Array, batch: Batch) -> None:
         name, _ = table.keys[1]
         known = [each for each in table.columns_in(name) if (batch[each.name] != UNKNOWN).any()]
         if known:
-            self._append(table, table.keys[1], ids, batch, known)
+            self._append(table.keys[1], ids, batch, known)
 
     def _append(
         self,
-        table: Table,
         key: tuple[str, str],
         ids: Array,
         batch: Batch,

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.formats.rpd.carried_columns import CarriedColumns
+from wavescope.formats.rpd.carried_columns import CarriedColumns, carried_columns
 from wavescope.formats.rpd.dialect import CALL_TABLE, RocpdDialectSource
 from wavescope.formats.rpd.schema import LAUNCHES_TAG
 from wavescope.formats.sqlite.lookup import Texts, ValueByKey
@@ -58,15 +58,14 @@ class RpdSource(RocpdDialectSource):
         """What our own exports have besides; None for files of rocmProfileData itself."""
         if not self.has_table(PROCESSES.keys[0][0]):
             return None
-        carried = CarriedColumns(self, self.codes)
-        return carried if carried.processes is not None else None
+        return carried_columns(self, self.codes)
 
     @cached_property
     def pids(self) -> Sequence[int]:
         """The processes of the trace."""
-        if self.carried is not None and self.carried.processes is not None:
-            return self.carried.processes["pid"].tolist()
-        return super().pids
+        if self.carried is None:
+            return super().pids
+        return list(map(int, self.carried.processes["pid"]))
 
     @cached_property
     def argument_texts(self) -> Texts | None:
@@ -85,7 +84,6 @@ class RpdSource(RocpdDialectSource):
         if self.carried is None:
             return readers
         readers |= self.carried.readers()
-        readers[PROCESSES.name] = lambda _: [dict(self.carried.processes)]
         if self.metadata_values(LAUNCHES_TAG):
             del readers[LAUNCHES.name], readers[COPIES.name]
         return readers

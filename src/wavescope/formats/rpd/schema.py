@@ -1,8 +1,8 @@
 """The schema of rocmProfileData files, version 3: its tables, views and indexes.
 
 Names and columns are those its tools ask for. What it has no tables for is in those of our own
-trace file, `wavescope_...`, which its tools do not ask for. Two views count better than theirs: `top` counts
-every op, and `busy` takes the union of intervals, so that it never exceeds 1.
+trace file, `wavescope_...`, which its tools do not ask for. Two views count better than theirs:
+`top` counts every op, and `busy` takes the union of intervals, so that it never exceeds 1.
 """
 
 from __future__ import annotations

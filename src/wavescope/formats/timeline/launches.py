@@ -34,6 +34,8 @@ class Launches:
         self._counted = np.zeros(self._ops.size, np.bool_)
         self._series = np.full(self._ops.size, _NO_SERIES, np.int16)
         self._buckets = _LinkBuckets(self._calls.size)
+        self.further_links = 0
+        """Links that `unique` leaves out."""
         for batch in source.batches(LINKS, ("call", "op")):
             self._add(batch["call"], batch["op"], unique)
 
@@ -74,6 +76,7 @@ class Launches:
             fresh = np.zeros(len(ops), np.bool_)
             fresh[np.unique(op_positions, return_index=True)[1]] = True
             fresh &= ~self._linked[op_positions]
+            self.further_links += len(ops) - int(fresh.sum())
             call_positions, op_positions = call_positions[fresh], op_positions[fresh]
             ops = ops[fresh]
         self._linked[op_positions] = True

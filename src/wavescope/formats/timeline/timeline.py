@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from wavescope.formats.left_out import FURTHER_LINKS
 from wavescope.formats.timeline.counter_series import GpuBusy, StepSeries
 from wavescope.formats.timeline.host_slices import HostSlices
 from wavescope.formats.timeline.launches import Launches
@@ -18,6 +19,8 @@ from wavescope.formats.timeline.tracks import TrackLayout
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
+
+SHARED_TRACKS = "queues and threads share a track with others in this file: there are too many"
 
 
 def write_timeline(
@@ -30,6 +33,9 @@ def write_timeline(
     survey = Survey(source)
     layout = TrackLayout(source, survey)
     launches = Launches(source, unique=writer.unique_flows) if source.row_count(LINKS) > 0 else None
+    if launches is not None:
+        source.notes.add(FURTHER_LINKS, launches.further_links)
+    source.notes.add(SHARED_TRACKS, layout.without_track)
     writer.begin(source, survey.span)
     for track in layout.tracks:
         writer.track(track)

@@ -220,6 +220,8 @@ class TrackLayout:
         self.depth_tracks: list[Track] = []
         self.depth_of_queue = np.full(len(survey.queues.keys), -1, np.int32)
         """Place of each queue's counter among `depth_tracks`, -1 for none."""
+        self.without_track = 0
+        """Queues and threads for which there are no tracks of their own."""
         self._add_queues(survey.queues.keys)
         self._add_threads(survey.threads.keys)
         self._count = len(self.tracks)
@@ -250,6 +252,7 @@ class TrackLayout:
             track = self._add_queue(gpu_tracks[gpu], queue, number, 2 * rank + 1)
             self.queue_tracks[number] = track.index
             self.gpu_of_queue[number] = len(gpu_tracks) - 1
+        self.without_track += len(order[MOST_TRACKS:])
         self.queue_tracks[order[MOST_TRACKS:]] = len(self.tracks) - 1
         self.gpu_of_queue[order[MOST_TRACKS:]] = MOST_COUNTERS
 
@@ -291,6 +294,7 @@ class TrackLayout:
                 thread=thread,
             )
             self.thread_tracks[number] = track.index
+        self.without_track += len(order[MOST_TRACKS:])
         self.thread_tracks[order[MOST_TRACKS:]] = len(self.tracks) - 1
 
     def _add_process(self, key: int) -> Track:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wavescope.errors import UsageError
-from wavescope.formats import ExportOptions, exporter_for, open_source
+from wavescope.formats import ExportOptions, exporter_for, open_source, write_as
 from wavescope.model.progress import no_progress
 from wavescope.model.selection import SelectedSource, Selection, selected_source
 from wavescope.model.source import TraceSource
@@ -47,7 +47,7 @@ def window(asked: Asked) -> Answer:
         exporter = exporter_for(path, kind.format)
         stack.enter_context(told_when_full(folder))
         source = selected_source(_source_of(view, stack), part)
-        exporter.write(source, path, ExportOptions(), no_progress)
+        write_as(exporter, source, path, ExportOptions(), no_progress)
         # Its name goes with the folder, its bytes when they were sent.
         stream = path.open("rb")
     return Answer(b"", kind.content_type, _file_name(view, start, end, kind.suffix), stream)
