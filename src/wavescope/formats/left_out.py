@@ -32,7 +32,7 @@ OF_ROCPROFV3: LeftOut = {
     LAUNCHES: (),
     COPIES: (),
     PROCESSES: ("parent_pid", "world_size", "origin"),
-    AGENTS: ("process", "local_index"),
+    AGENTS: ("process",),
 }
 OF_ONE_TABLE: LeftOut = {table: () for table in TABLES if table is not OPS}
 
