@@ -7,6 +7,7 @@ and name would not. Viewers and other tools pass over all three.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +18,11 @@ import numpy.typing as npt
 from wavescope.arrays import Array
 from wavescope.files import ByteStream
 from wavescope.formats.carried_tables import CarriedTables
-from wavescope.formats.chrome.categories import ROLES, Role, op_type
+from wavescope.formats.chrome.categories import OP_CATEGORIES, ROLES, Role, op_type
 from wavescope.formats.chrome.event_batch import OWN_ARGUMENTS, EventBatch, EventRows, json_object
 from wavescope.formats.numbered_markers import NumberedMarkers, payload_bits
 from wavescope.model.builder import TraceBuilder
-from wavescope.model.columns import MARKER_UNCLOSED, UNKNOWN
+from wavescope.model.columns import MARKER_UNCLOSED, OPS, UNKNOWN, Column, ColumnType
 
 if TYPE_CHECKING:
     from wavescope.formats.chrome.processes import TextCodes
@@ -29,32 +30,60 @@ if TYPE_CHECKING:
 
 _GENERATOR = b'"generator":"wavescope '
 _HEAD_BYTES = 4096
+_LARGEST_INT32 = (1 << 31) - 1
 
 MEMBER = "wavescope"
 """The top-level member with the tables, and the argument of names with what tracks stand for."""
 NOTES_MEMBER = "wavescope notes"
 """The last member of a file: what was noted of the trace while it was written."""
 
-CALL, MARKER, UNSTATED_MARKER = "call", "marker", "marker without a category"
-"""Kinds of events on threads whose category is none of their kind."""
 DEFAULT_CATEGORIES = {"op": "op", "call": "call", "marker": "user_annotation"}
 _ROLES_OF_CALLS = (Role.CALL, Role.LAUNCH_CALL, Role.BY_PROCESS)
 _ROLES_OF_MARKERS = (Role.MARKER, Role.GPU_MARKER)
 
 
-def stated_kind(event: EventBody, shown_category: str) -> str:
-    """The kind that an event must state; empty where its category and name tell enough."""
-    own_category = event.category
-    role = ROLES.get(shown_category, Role.BY_PROCESS)
+class _Kind(enum.IntEnum):
+    """What the kind of an event says it is; its category or type follows in the text."""
+
+    UNSTATED = 0
+    MARKER = 1
+    CALL = 2
+    UNNAMED_OP = 3
+    OP = 4
+
+
+_WORDS = {_Kind.MARKER: "marker of ", _Kind.CALL: "call of ", _Kind.UNNAMED_OP: "unnamed "}
+
+
+def shown_category(event: EventBody, category: str) -> str:
+    """The category to show: calls and markers are never shown as an op."""
+    if not category or (event.group != "op" and category in OP_CATEGORIES):
+        return DEFAULT_CATEGORIES[event.group]
+    return category
+
+
+def stated_kind(event: EventBody, shown: str) -> str:
+    """The kind that an event must state; empty where its shown category and name tell enough."""
     if event.group == "op":
-        name = str(dict(event.arguments).get("full_name", event.name))
-        return "" if op_type(shown_category, name, "") == own_category else own_category
-    if event.group == "marker":
-        if not own_category:
-            return UNSTATED_MARKER
-        return "" if role in _ROLES_OF_MARKERS else MARKER
-    is_told = role in _ROLES_OF_CALLS and own_category != DEFAULT_CATEGORIES["call"]
-    return "" if is_told else CALL
+        return _kind_of_op(event, shown)
+    is_marker = event.group == "marker"
+    roles = _ROLES_OF_MARKERS if is_marker else _ROLES_OF_CALLS
+    is_told = ROLES.get(shown, Role.BY_PROCESS) in roles and shown == event.category
+    if not is_marker and not event.category:
+        is_told = True
+    elif event.category == DEFAULT_CATEGORIES["call"]:
+        is_told = False
+    return "" if is_told else _WORDS[_Kind.MARKER if is_marker else _Kind.CALL] + event.category
+
+
+def _kind_of_op(event: EventBody, shown: str) -> str:
+    full_name = dict(event.arguments).get("full_name")
+    name = str(full_name or event.name)
+    if full_name is None and name == event.category:  # an op without a name, shown by its type
+        is_told = op_type(shown, name, "") == event.category
+        return "" if is_told else _WORDS[_Kind.UNNAMED_OP] + event.category
+    is_told = op_type(shown, name, "") == event.category != name
+    return "" if is_told else event.category
 
 
 def is_own_export(path: Path) -> bool:
@@ -118,24 +147,57 @@ class OwnExport:
     def roles(self, rows: EventRows | EventBatch, texts: TextCodes) -> npt.NDArray[np.int8]:
         """What each event is: told by its track, by its kind, else by its category."""
         roles = texts.roles[rows["category"]]
-        kinds = texts.strings[rows["kind"]]
-        on_queue = self.place("is_queue", rows) > 0
-        is_marker = np.isin(roles, _ROLES_OF_MARKERS) & (kinds != self._code(CALL))
-        is_marker |= np.isin(kinds, [self._code(MARKER), self._code(UNSTATED_MARKER)])
+        kinds, _ = self._kinds(rows, texts)
+        is_marker = np.isin(roles, _ROLES_OF_MARKERS) & (kinds != _Kind.CALL)
+        is_marker |= kinds == _Kind.MARKER
         is_call = np.isin(roles, (Role.CALL, Role.LAUNCH_CALL))
         host = np.where(is_marker, Role.MARKER, np.where(is_call, roles, Role.CALL))
+        on_queue = self.place("is_queue", rows) > 0
         return np.where(on_queue, Role.OP, host).astype(np.int8)
+
+    def op_names(
+        self, rows: EventRows, texts: TextCodes, names: Array, types: Array
+    ) -> dict[str, Array]:
+        """Names and types of ops; `types` are what category and name tell."""
+        kinds, meanings = self._kinds(rows, texts)
+        is_stated = (kinds == _Kind.OP) | (kinds == _Kind.UNNAMED_OP)
+        types = np.where(is_stated, meanings, types)
+        is_unnamed = (kinds == _Kind.UNNAMED_OP) | (~is_stated & (names == types))
+        return {"name": np.where(is_unnamed, UNKNOWN, names), "type": types}
+
+    def _kinds(
+        self, rows: EventRows | EventBatch, texts: TextCodes
+    ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32]]:
+        """The kind of each event, and the code of the category or type that it states."""
+        codes = rows["kind"]
+        kinds, meanings = np.zeros(len(codes), np.int8), np.full(len(codes), UNKNOWN, np.int32)
+        stated = np.flatnonzero(codes >= 0)
+        if len(stated):
+            distinct, places = np.unique(codes[stated], return_inverse=True)
+            strings = texts.strings[distinct].tolist()
+            told = np.array([self._kind(code) for code in strings], np.int32)[places.reshape(-1)]
+            kinds[stated], meanings[stated] = told[:, 0], told[:, 1]
+        return kinds, meanings
+
+    def _kind(self, code: int) -> tuple[int, int]:
+        strings = self._builder.strings
+        text = strings[code]
+        for kind, words in _WORDS.items():
+            if text.startswith(words):
+                meaning = text.removeprefix(words)
+                return kind, strings.code(meaning) if meaning else UNKNOWN
+        return _Kind.OP, code
 
     def op_columns(self, rows: EventRows) -> dict[str, Array]:
         """Columns of ops that only our own exports state."""
-        stated = {name: rows[name] for name in OWN_ARGUMENTS if not name.endswith("_id")}
-        return {
-            **stated,
-            "gpu": self.place("gpu", rows),
-            "queue": self.place("queue", rows),
-            "kernel": self.tables.kernels(stated["kernel"]),
-            "sequence": np.maximum(stated["sequence"], 0),
-        }
+        columns = {name: rows[name] for name in OWN_ARGUMENTS if not name.endswith("_id")}
+        columns |= {name: self.place(name, rows) for name in ("gpu", "queue")}
+        for axis in "xyz":
+            columns[f"grid_{axis}"] = rows[f"grid_{axis}"]
+            columns[f"workgroup_{axis}"] = rows[f"block_{axis}"]
+        columns["kernel"] = self.tables.kernels(columns["kernel"])
+        columns["sequence"] = np.maximum(columns["sequence"], 0)
+        return {name: _fitting(OPS.column(name), values) for name, values in columns.items()}
 
     def submitters(self, rows: EventRows) -> npt.NDArray[np.int64]:
         """Process and thread that submitted each op, one below the other."""
@@ -143,13 +205,12 @@ class OwnExport:
 
     def host_columns(self, rows: EventRows, texts: TextCodes) -> dict[str, Array]:
         """Columns of calls and markers as they were in the trace that was exported."""
-        category, kinds = texts.strings[rows["category"]], texts.strings[rows["kind"]]
-        unstated = (category == self._code(DEFAULT_CATEGORIES["call"])) & (
-            kinds != self._code(CALL)
-        )
-        unstated |= kinds == self._code(UNSTATED_MARKER)
+        category = texts.strings[rows["category"]]
+        unstated = category == self._builder.strings.find(DEFAULT_CATEGORIES["call"])
+        kinds, meanings = self._kinds(rows, texts)
+        is_stated = (kinds == _Kind.CALL) | (kinds == _Kind.MARKER)
         return {
-            "category": np.where(unstated, UNKNOWN, category),
+            "category": np.where(is_stated, meanings, np.where(unstated, UNKNOWN, category)),
             "process": self.place("process", rows),
             "thread": self.place("thread", rows),
         }
@@ -170,8 +231,12 @@ class OwnExport:
             "payload": np.array(bits, np.int64).view(np.float64),
         }
 
-    def _code(self, text: str) -> int:
-        return self._builder.strings.code(text)
+
+def _fitting(column: Column, values: Array) -> Array:
+    """Numbers of the file that fit the column; others are unknown."""
+    if column.type is not ColumnType.INT32:
+        return values
+    return np.where(np.abs(values) <= _LARGEST_INT32, values, UNKNOWN)
 
 
 def _text(value: object) -> str:

@@ -293,10 +293,16 @@ class Reading:
         elif metadata.get("generator", "").startswith('"wavescope '):
             self.processes.writer = Writer.WAVESCOPE
             self.base_ns = _integer(metadata.get("baseTimeNanoseconds", "0"))
-            if MEMBER in metadata and not self._has_begun:
-                self.own = OwnExport(self.builder, json_value(metadata[MEMBER]))
-        # Tables that follow events would tell too late what they are about.
+            if MEMBER in metadata and self.own is None:
+                self._take_own(metadata[MEMBER])
         self._has_begun = True
+
+    def _take_own(self, member: str) -> None:
+        if self._has_begun:
+            # Some events were read without knowing what their tracks stand for.
+            self.notes.set("tables that follow their events were left out", 1)
+        else:
+            self.own = OwnExport(self.builder, json_value(member))
 
     def learn(self, batch: EventBatch) -> None:
         """Take in what a batch says of processes and threads."""

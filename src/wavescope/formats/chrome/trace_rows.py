@@ -84,8 +84,7 @@ class OpRows:
         if reading.own is not None:
             columns |= reading.own.op_columns(rows)
             self._submitters.append(reading.own.submitters(rows))
-            columns["type"] = types = _first_known(texts.strings[rows["kind"]], types)
-            columns["name"] = _without_repeated_types(names, types)
+            columns |= reading.own.op_names(rows, texts, names, types)
         if reading.xla is not None:
             columns |= reading.xla.op_columns(rows, names)
             columns["stream"] = columns["queue"]

@@ -18,9 +18,9 @@ import orjson
 
 from wavescope.formats.carried_tables import carried_pieces, fact_columns, joined_pieces
 from wavescope.formats.chrome.own_export import (
-    DEFAULT_CATEGORIES,
     MEMBER,
     NOTES_MEMBER,
+    shown_category,
     stated_kind,
 )
 from wavescope.formats.registry import ExportOptions
@@ -63,7 +63,7 @@ def event_body(event: EventBody) -> bytes:
     category = event.category
     if event.group == "op":
         category = _OP_CATEGORIES.get(kind_of_type(event.category), event.category)
-    category = category or DEFAULT_CATEGORIES[event.group]
+    category = shown_category(event, category)
     kind = stated_kind(event, category)
     stated = (*event.arguments, ("kind", kind)) if kind else event.arguments
     phase = b'"ph":"i","s":"t"' if event.instant else b'"ph":"X"'
