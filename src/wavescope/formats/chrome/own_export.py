@@ -20,12 +20,12 @@ from wavescope.files import ByteStream
 from wavescope.formats.carried_tables import CarriedTables
 from wavescope.formats.chrome.categories import OP_CATEGORIES, ROLES, Role, op_type
 from wavescope.formats.chrome.event_batch import OWN_ARGUMENTS, EventBatch, EventRows, json_object
+from wavescope.formats.chrome.text_codes import TextCodes
 from wavescope.formats.numbered_markers import NumberedMarkers, payload_bits
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import MARKER_UNCLOSED, OPS, UNKNOWN, Column, ColumnType
 
 if TYPE_CHECKING:
-    from wavescope.formats.chrome.processes import TextCodes
     from wavescope.formats.timeline import EventBody
 
 _GENERATOR = b'"generator":"wavescope '

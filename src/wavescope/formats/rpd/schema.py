@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from wavescope.arrays import Array
-from wavescope.formats.wavescope.schema import file_tables
+from wavescope.formats.sqlite.declared_tables import declared_tables
 
 SCHEMA_VERSION = "3"
 GPU_STRIDE = "1000"
@@ -167,7 +167,11 @@ def string_ids(codes: Array) -> Array:
 
 def carried_tables() -> dict[str, dict[str, str]]:
     """The tables of our own file that it has besides: their columns with SQL types."""
-    return {name: each for name, each in file_tables().items() if name.startswith(CARRIED_PREFIX)}
+    return {
+        name: columns
+        for name, columns in declared_tables().items()
+        if name.startswith(CARRIED_PREFIX)
+    }
 
 
 def table_statements() -> Iterator[str]:

@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 
 from wavescope.errors import UnreadableInputError
-from wavescope.model.columns import TABLES
+from wavescope.formats.sqlite.declared_tables import declared_tables
 
 SCHEMA_VERSION = 1
 """Version of the wavescope_* tables, kept in PRAGMA user_version.
@@ -140,12 +140,7 @@ VIEWS = {
 
 def file_tables() -> dict[str, dict[str, str]]:
     """Every derived table of the file: its columns in order, with their SQL types."""
-    tables: dict[str, dict[str, str]] = {}
-    for table in TABLES:
-        for name, key in table.keys:
-            columns = tables.setdefault(name, {key: "INTEGER PRIMARY KEY"})
-            for column in table.columns_in(name):
-                columns.setdefault(column.stored_as, column.sql_type)
+    tables = declared_tables()
     for name, (after, extra, sql_type) in _EXTRA_COLUMNS.items():
         tables[name] = _inserted(tables[name], after, extra, sql_type)
     return tables
