@@ -20,7 +20,7 @@ READ_AGAIN = {
     "chrome-json": "t.json",
     "rocprofv3": "t_results.json",
 }
-LEAVES_OUT = {exporter.name: exporter.leaves_out for exporter in exporters()}
+LEAVES_OUT = {exporter.name: exporter.leaves_out() for exporter in exporters()}
 NUMBERED_ANEW = {"rocprofv3": ("sequence", "correlation", "local_index")}
 """Numbers that the file's own records have instead."""
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from wavescope.errors import UnknownFormatError, UnreadableInputError
-from wavescope.formats.left_out import losses
 from wavescope.formats.registry import (
     Exporter,
     ExportOptions,
@@ -80,7 +79,9 @@ def write_as(
 
     So it is told with all other notes, and written where the format has room for notes.
     """
-    for sentence, rows in losses(source, exporter.name, exporter.leaves_out):
+    from wavescope.formats.left_out import losses  # noqa: PLC0415  who only reads needs none of it
+
+    for sentence, rows in losses(source, exporter.name, exporter.leaves_out()):
         source.notes.set(sentence, rows)
     exporter.write(source, path, options, progress)
 

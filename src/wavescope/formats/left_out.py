@@ -26,19 +26,36 @@ from wavescope.model.source import TraceSource, missing_value
 LeftOut = Mapping[Table, tuple[str, ...]]
 """By table the columns that a format does not carry; no columns: it does not carry the table."""
 
-OF_TIMELINES: LeftOut = {LAUNCHES: (), COPIES: (), COUNTERS: ()}
-OF_ROCPROFV3: LeftOut = {
+_OF_TIMELINES: LeftOut = {LAUNCHES: (), COPIES: (), COUNTERS: ()}
+_OF_ROCPROFV3: LeftOut = {
     OPS: ("sequence", "hardware_queue", "graph", "graph_node", "marker"),
     LAUNCHES: (),
     COPIES: (),
     PROCESSES: ("parent_pid", "world_size", "origin"),
     AGENTS: ("process",),
 }
-OF_ONE_TABLE: LeftOut = {table: () for table in TABLES if table is not OPS}
+_OF_ONE_TABLE: LeftOut = {table: () for table in TABLES if table is not OPS}
 
 FURTHER_LINKS = (
     "links from a second call to the same op are not carried: the format has room for one"
 )
+
+
+def of_timelines() -> LeftOut:
+    """What Perfetto and Chrome JSON have no place for."""
+    return _OF_TIMELINES
+
+
+def of_rocprofv3() -> LeftOut:
+    """What rocprofv3 JSON has no place for."""
+    return _OF_ROCPROFV3
+
+
+def of_one_table() -> LeftOut:
+    """What a file of one table has no place for."""
+    return _OF_ONE_TABLE
+
+
 _HARDLY_MISSED = frozenset({PROCESSES, AGENTS})
 """Their few columns are not worth a sentence with every conversion."""
 _SAMPLED = "slices were recorded, which are not in {} files: what lies between them is not idle"
@@ -67,7 +84,7 @@ def losses(source: TraceSource, format_name: str, leaves_out: LeftOut) -> Iterat
 def _sentence(what: str, format_name: str, lost: Iterable[Table]) -> str:
     """That something is not carried, and by which formats it would be."""
     others = [".db", ".rpd"]
-    if all(table not in OF_ROCPROFV3 for table in lost):
+    if all(table not in _OF_ROCPROFV3 for table in lost):
         others.append("rocprofv3")
     return f"{what} are not in {format_name} files, but in {_listed(others)} files"
 

@@ -9,16 +9,16 @@ asked after the built-in formats.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from wavescope.errors import UsageError
-from wavescope.formats import left_out, sniff
-from wavescope.formats.left_out import LeftOut
+from wavescope.formats import sniff
 from wavescope.formats.sniff import Deferred, Probe
+from wavescope.model.columns import Table
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
 
@@ -62,8 +62,8 @@ class Exporter:
     meaning: str
     write: Callable[[TraceSource, Path, ExportOptions, Progress], None]
     is_folder: bool = False
-    leaves_out: LeftOut = field(default_factory=dict)
-    """What of a trace the format has no place for."""
+    leaves_out: Callable[[], Mapping[Table, tuple[str, ...]]] = dict
+    """What of a trace the format has no place for: columns by table, none for whole tables."""
 
 
 _DATABASES = (
@@ -107,21 +107,21 @@ _EXPORTERS = (
         (".pftrace", ".pftrace.gz", ".perfetto-trace", ".perfetto-trace.gz"),
         "Perfetto protobuf trace for ui.perfetto.dev",
         Deferred("perfetto.writer:write_perfetto"),
-        leaves_out=left_out.OF_TIMELINES,
+        leaves_out=Deferred("left_out:of_timelines"),
     ),
     Exporter(
         "chrome-json",
         (".json", ".json.gz"),
         "Chrome trace event JSON for chrome://tracing, Perfetto and others",
         Deferred("chrome.writer:write_chrome_json"),
-        leaves_out=left_out.OF_TIMELINES,
+        leaves_out=Deferred("left_out:of_timelines"),
     ),
     Exporter(
         "csv",
         (".csv", ".csv.gz"),
         "the ops as a table",
         Deferred("table_files:write_csv"),
-        leaves_out=left_out.OF_ONE_TABLE,
+        leaves_out=Deferred("left_out:of_one_table"),
     ),
     Exporter(
         "csv-folder",
@@ -135,7 +135,7 @@ _EXPORTERS = (
         (".parquet",),
         "the ops as an Apache Parquet file",
         Deferred("table_files:write_parquet"),
-        leaves_out=left_out.OF_ONE_TABLE,
+        leaves_out=Deferred("left_out:of_one_table"),
     ),
     Exporter(
         "parquet-folder",
@@ -149,7 +149,7 @@ _EXPORTERS = (
         (".arrow", ".feather"),
         "the ops as an Arrow IPC file",
         Deferred("table_files:write_arrow"),
-        leaves_out=left_out.OF_ONE_TABLE,
+        leaves_out=Deferred("left_out:of_one_table"),
     ),
     Exporter(
         "arrow-folder",
@@ -163,7 +163,7 @@ _EXPORTERS = (
         ("_results.json", "_results.json.gz"),
         "JSON as rocprofv3 writes it, for its readers",
         Deferred("rocprofv3.json_writer:write_rocprofv3_json"),
-        leaves_out=left_out.OF_ROCPROFV3,
+        leaves_out=Deferred("left_out:of_rocprofv3"),
     ),
     Exporter("rpd", (".rpd",), "rocmProfileData database", Deferred("rpd.writer:write_rpd")),
 )

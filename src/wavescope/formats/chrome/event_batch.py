@@ -31,6 +31,11 @@ ID_NONE = 0
 ID_NUMBER = 1
 ID_TEXT = 2
 
+OWN_MEMBER = "wavescope"
+"""The top-level member of our own exports with tables, and the argument of names with tracks."""
+OWN_NOTES_MEMBER = "wavescope notes"
+"""The last member of our own exports: what was noted of the trace while it was written."""
+
 OWN_ARGUMENTS = (
     "sequence",
     "process_id",
@@ -157,6 +162,11 @@ def json_value(text: bytes | str) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return _read_leniently(text)
+
+
+def whole_number(value: object) -> int:
+    """A number of the file, -1 where it is none that fits."""
+    return value if type(value) is int and abs(value) < _LONGEST_NS >> 1 else -1
 
 
 def _read_leniently(text: bytes | str) -> Any:

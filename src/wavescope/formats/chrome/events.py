@@ -39,6 +39,16 @@ _NEED_INPUT, _BATCH_FULL, _END, _ERROR = range(4)
 _TEXTS, _KEYS, _METADATA = range(3)
 
 
+_OWN_GENERATOR = b'"generator":"wavescope '
+_HEAD_BYTES = 4096
+
+
+def is_own_export(path: Path) -> bool:
+    """Whether the file begins as our own exporter begins it."""
+    with ByteStream(path) as stream:
+        return _OWN_GENERATOR in stream.read(_HEAD_BYTES)
+
+
 class EventFile:
     """A file's events: iterate over `batches()` once, while `tables` grows along.
 

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
-from wavescope.files import ByteStream
 from wavescope.formats.carried_tables import CarriedTables
 from wavescope.formats.chrome.categories import OP_CATEGORIES, ROLES, Role, op_type
-from wavescope.formats.chrome.event_batch import OWN_ARGUMENTS, EventBatch, EventRows, json_object
-from wavescope.formats.chrome.text_codes import TextCodes
+from wavescope.formats.chrome.event_batch import (
+    OWN_ARGUMENTS,
+    EventBatch,
+    EventRows,
+    json_object,
+    whole_number,
+)
 from wavescope.formats.numbered_markers import NumberedMarkers, payload_bits
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import MARKER_UNCLOSED, OPS, UNKNOWN, Column, ColumnType
@@ -28,14 +31,7 @@ from wavescope.model.columns import MARKER_UNCLOSED, OPS, UNKNOWN, Column, Colum
 if TYPE_CHECKING:
     from wavescope.formats.timeline import EventBody
 
-_GENERATOR = b'"generator":"wavescope '
-_HEAD_BYTES = 4096
 _LARGEST_INT32 = (1 << 31) - 1
-
-MEMBER = "wavescope"
-"""The top-level member with the tables, and the argument of names with what tracks stand for."""
-NOTES_MEMBER = "wavescope notes"
-"""The last member of a file: what was noted of the trace while it was written."""
 
 DEFAULT_CATEGORIES = {"op": "op", "call": "call", "marker": "user_annotation"}
 _ROLES_OF_CALLS = (Role.CALL, Role.LAUNCH_CALL, Role.BY_PROCESS)
@@ -86,10 +82,11 @@ def _kind_of_op(event: EventBody, shown: str) -> str:
     return "" if is_told else event.category
 
 
-def is_own_export(path: Path) -> bool:
-    """Whether the file begins as our own exporter begins it."""
-    with ByteStream(path) as stream:
-        return _GENERATOR in stream.read(_HEAD_BYTES)
+class TextCodes(Protocol):
+    """What the codes of texts mean, as arrays by code."""
+
+    strings: npt.NDArray[np.int32]
+    roles: npt.NDArray[np.int8]
 
 
 _PLACE = ("process", "pid", "thread", "gpu", "queue", "is_queue")
@@ -241,8 +238,3 @@ def _fitting(column: Column, values: Array) -> Array:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def whole_number(value: object) -> int:
-    """A number of the file, UNKNOWN where it is none that fits."""
-    return value if type(value) is int and abs(value) < 1 << 62 else UNKNOWN

@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.arrays import Array
+from wavescope.formats.chrome.categories import ROLES, Role, api_of_call, launch_preference
 from wavescope.formats.chrome.event_batch import (
+    OWN_MEMBER,
     EventBatch,
     EventRows,
     EventTables,
@@ -24,13 +27,12 @@ from wavescope.formats.chrome.event_batch import (
     json_value,
 )
 from wavescope.formats.chrome.events import EventFile
-from wavescope.formats.chrome.own_export import MEMBER, OwnExport
-from wavescope.formats.chrome.text_codes import TextCodes, inserted
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.progress import Notes
 
 if TYPE_CHECKING:
+    from wavescope.formats.chrome.own_export import OwnExport
     from wavescope.formats.chrome.xla_events import XlaEvents
 
 METADATA_PHASE = ord("M")
@@ -127,7 +129,7 @@ class MetadataNames:
             self.labels[process] = str(args.get("labels", ""))
         elif event == "thread_name":
             self.threads[process, thread] = str(args.get("name", ""))
-            details = args.get(MEMBER)
+            details = args.get(OWN_MEMBER)
             if isinstance(details, dict):
                 self.own_tracks[thread] = details
 
@@ -208,6 +210,31 @@ class Processes:
 _KINETO_MEMBERS = frozenset({"schemaVersion", "deviceProperties"})
 
 
+class TextCodes:
+    """What the codes of texts mean, as arrays by code; index -1 stands for no text."""
+
+    def __init__(self, builder: TraceBuilder) -> None:
+        self._strings = builder.strings
+        self.strings: npt.NDArray[np.int32] = np.array([UNKNOWN], np.int32)
+        """Codes of the trace's own string table."""
+        self.roles: npt.NDArray[np.int8] = np.array([Role.BY_PROCESS], np.int8)
+        self.preferences: npt.NDArray[np.int8] = np.array([launch_preference("")], np.int8)
+        self.domains: npt.NDArray[np.int32] = np.array([UNKNOWN], np.int32)
+
+    def extend(self, texts: Sequence[str]) -> None:
+        """Bring the arrays up to `texts`."""
+        new = texts[len(self.strings) - 1 :]
+        if new:
+            self.strings = _inserted(self.strings, self._strings.codes(new))
+            self.roles = _inserted(self.roles, [ROLES.get(text, Role.BY_PROCESS) for text in new])
+            self.preferences = _inserted(self.preferences, list(map(launch_preference, new)))
+            self.domains = _inserted(self.domains, list(map(self._domain_code, new)))
+
+    def _domain_code(self, call: str) -> int:
+        domain = api_of_call(call)
+        return self._strings.code(domain) if domain else UNKNOWN
+
+
 class Reading:
     """One import: input tables, output builder, and what codes of the input mean so far."""
 
@@ -255,7 +282,7 @@ class Reading:
                 self.xla = XlaEvents(self.tables, self.names.threads, self.builder)
         new = self.tables.keys[len(self._gpus) - 1 :]
         if new:
-            self._gpus = inserted(self._gpus, list(map(self.names.gpu, new)))
+            self._gpus = _inserted(self._gpus, list(map(self.names.gpu, new)))
         return self._gpus
 
     def update(self) -> None:
@@ -267,8 +294,8 @@ class Reading:
         elif metadata.get("generator", "").startswith('"wavescope '):
             self.processes.writer = Writer.WAVESCOPE
             self.base_ns = _integer(metadata.get("baseTimeNanoseconds", "0"))
-            if MEMBER in metadata and self.own is None:
-                self._take_own(metadata[MEMBER])
+            if OWN_MEMBER in metadata and self.own is None:
+                self._take_own(metadata[OWN_MEMBER])
         self._has_begun = True
 
     def _take_own(self, member: str) -> None:
@@ -276,6 +303,9 @@ class Reading:
             # Some events were read without knowing what their tracks stand for.
             self.notes.set("tables that follow their events were left out", 1)
         else:
+            # Most files are another tool's.
+            from wavescope.formats.chrome.own_export import OwnExport  # noqa: PLC0415
+
             self.own = OwnExport(self.builder, json_value(member))
 
     def learn(self, batch: EventBatch) -> None:
@@ -306,6 +336,11 @@ class Reading:
             )
             end_ns = np.maximum(start_ns, end_ns)
         return start_ns, end_ns
+
+
+def _inserted(table: npt.NDArray[np.integer], added: Sequence[int] | Array) -> Array:
+    """`table` with `added` before its last element."""
+    return np.concatenate((table[:-1], np.asarray(added, table.dtype), table[-1:]))
 
 
 def _integer(text: str) -> int:

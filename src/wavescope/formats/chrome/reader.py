@@ -46,7 +46,7 @@ from wavescope.formats.chrome.event_batch import (
     note_missing_durations,
     timed,
 )
-from wavescope.formats.chrome.events import EventFile
+from wavescope.formats.chrome.events import EventFile, is_own_export
 from wavescope.formats.chrome.links import (
     FLOW_END,
     FLOW_START,
@@ -56,7 +56,6 @@ from wavescope.formats.chrome.links import (
     SliceArrows,
     SliceTable,
 )
-from wavescope.formats.chrome.own_export import is_own_export
 from wavescope.formats.chrome.processes import METADATA_PHASE, Reading, Writer
 from wavescope.formats.chrome.run_facts import add_run_facts
 from wavescope.formats.chrome.trace_rows import HostRows, OpRows

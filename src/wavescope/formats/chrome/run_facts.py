@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wavescope.formats.chrome.event_batch import EventTables, json_value
-from wavescope.formats.chrome.own_export import NOTES_MEMBER
+from wavescope.formats.chrome.event_batch import OWN_NOTES_MEMBER, EventTables, json_value
 from wavescope.formats.chrome.processes import Reading, Writer
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
@@ -35,7 +34,7 @@ def add_run_facts(reading: Reading) -> None:
     builder, tables = reading.builder, reading.tables
     if reading.own is not None:
         # All that is known of the run was in the tables that the file carries.
-        notes = tables.metadata.get(NOTES_MEMBER)
+        notes = tables.metadata.get(OWN_NOTES_MEMBER)
         if notes is not None:
             reading.own.tables.take({METADATA.name: json_value(notes)})
         return

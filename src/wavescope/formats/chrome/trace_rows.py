@@ -10,9 +10,8 @@ import numpy.typing as npt
 
 from wavescope.arrays import Array
 from wavescope.formats.chrome.categories import ROLES, WORK_ITEM_LAUNCHES, Role, op_type
-from wavescope.formats.chrome.event_batch import GRID_IS_TEXT, EventRows, json_object
+from wavescope.formats.chrome.event_batch import GRID_IS_TEXT, EventRows, json_object, whole_number
 from wavescope.formats.chrome.links import KeyedLinks, Links, OpCauses
-from wavescope.formats.chrome.own_export import whole_number
 from wavescope.formats.chrome.processes import Reading, Writer
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, KERNELS, LINKS, MARKERS, OPS, UNKNOWN

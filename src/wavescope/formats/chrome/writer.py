@@ -17,12 +17,8 @@ import numpy as np
 import orjson
 
 from wavescope.formats.carried_tables import carried_pieces, fact_columns, joined_pieces
-from wavescope.formats.chrome.own_export import (
-    MEMBER,
-    NOTES_MEMBER,
-    shown_category,
-    stated_kind,
-)
+from wavescope.formats.chrome.event_batch import OWN_MEMBER, OWN_NOTES_MEMBER
+from wavescope.formats.chrome.own_export import shown_category, stated_kind
 from wavescope.formats.registry import ExportOptions
 from wavescope.formats.timeline import (
     EventBody,
@@ -133,7 +129,7 @@ class ChromeWriter:
             b'{"displayTimeUnit":"ns","baseTimeNanoseconds":%d,"generator":%s,\n"otherData":{%s},\n'
             % (span.first_ns, orjson.dumps(f"wavescope {__version__}"), facts)
         )
-        self._out.write(b'"%s":{"tables":[' % MEMBER.encode())
+        self._out.write(b'"%s":{"tables":[' % OWN_MEMBER.encode())
         for number, piece in enumerate(joined_pieces(carried_pieces(source))):
             self._out.write(b",\n" if number else b"\n")
             self._out.write(html_safe(orjson.dumps(piece)))
@@ -148,7 +144,9 @@ class ChromeWriter:
             self._metadata("process_name", track, name=track.name)
             self._metadata("process_sort_index", track, sort_index=track.rank)
         elif track.kind in (TrackKind.QUEUE, TrackKind.THREAD):
-            self._metadata("thread_name", track, name=track.shown_name, **{MEMBER: track.details})
+            self._metadata(
+                "thread_name", track, name=track.shown_name, **{OWN_MEMBER: track.details}
+            )
             self._metadata("thread_sort_index", track, sort_index=track.rank)
 
     def body(self, event: EventBody) -> bytes:
@@ -194,7 +192,7 @@ class ChromeWriter:
         """Write the notes and close the document."""
         facts = fact_columns(notes.facts())
         self._out.write(
-            b'\n],\n"%s":%s}\n' % (NOTES_MEMBER.encode(), html_safe(orjson.dumps(facts)))
+            b'\n],\n"%s":%s}\n' % (OWN_NOTES_MEMBER.encode(), html_safe(orjson.dumps(facts)))
         )
 
     def _metadata(self, event_name: str, track: Track, **args: Any) -> None:

@@ -47,6 +47,10 @@ class CarriedRows:
         """The rows of rocpd_api that markers get, behind all calls; UNKNOWN for what is none."""
         if self._markers is None:
             self._markers = IdIndex(self._source, MARKERS)
+            for batch in self._source.batches(MARKERS, ("id",), 1):
+                # Places begin where the index likes.
+                self._first_marker -= int(self._markers.positions(batch["id"][:1]).max(initial=0))
+                break
         places = self._markers.positions(marker_ids)
         return np.where(places >= 0, places + self._first_marker, UNKNOWN)
 

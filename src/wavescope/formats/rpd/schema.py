@@ -19,6 +19,8 @@ GPU_STRIDE = "1000"
 PID_STRIDE = "10000000"
 
 CARRIED_PREFIX = "wavescope_"
+_COUNTERS = "wavescope_counter"
+"""Which rocmProfileData has a table for."""
 LAUNCHES_TAG = "wavescope_launches"
 """Tag of the fact that rocpd_kernelapi and rocpd_copyapi were made from ops."""
 
@@ -170,7 +172,7 @@ def carried_tables() -> dict[str, dict[str, str]]:
     return {
         name: columns
         for name, columns in declared_tables().items()
-        if name.startswith(CARRIED_PREFIX)
+        if name.startswith(CARRIED_PREFIX) and name != _COUNTERS
     }
 
 
