@@ -38,6 +38,7 @@ from wavescope.model.columns import (
     MONITORS,
     OPS,
     PROCESSES,
+    UNKNOWN,
 )
 from wavescope.model.op_kinds import MARKER_TYPE
 from wavescope.model.progress import NOTE_TAG, Progress
@@ -197,7 +198,7 @@ class RpdRows:
             {
                 "id": ids,
                 "pid": pids,
-                "tid": np.where(batch["thread"] >= 0, batch["thread"], pids),
+                "tid": np.where(batch["thread"] != UNKNOWN, batch["thread"], pids),
                 "start": batch["start_ns"],
                 "end": batch["end_ns"],
                 "apiName_id": names,
