@@ -191,14 +191,17 @@ void check_fields() {
      "unknown": [1, {"a": []}],
      "args": {"External id": 5, "device": 3, "stream": "7", "correlation": 99, "bytes": 1e3, "graph id": 4,
               "graph node id": 8589934593, "grid": [2, 66, 1], "block": [384, 1], "registers per thread": 168,
-              "shared memory": 213188, "context": 1, "kind": "Dispatch Kernel", "queue": 6, "other": " a b "}}]})");
+              "shared memory": 213188, "context": 1, "kind": "Dispatch Kernel", "queue": 6, "sequence": 21, "process": 22,
+              "thread": 23, "hardware_queue": 24, "kernel": 25, "scratch_bytes": 26, "source_device": 27,
+              "target_device": 28, "marker": 29, "other": " a b "}}]})");
   CHECK(row.phase == 'X' && row.category == "kernel" && row.name == "gemm" && row.kind == "Dispatch Kernel");
   CHECK(row.process == "n0" && row.thread == "sstream 7");
   CHECK(row.start_ns == 1500 && row.duration_ns == 2000);
   CHECK(row.id_kind == WAVESCOPE_CHROME_ID_NUMBER && row.id == 12);
   CHECK(row.flags ==
         (WAVESCOPE_CHROME_HAS_TS | WAVESCOPE_CHROME_HAS_DUR | WAVESCOPE_CHROME_BINDS_ENCLOSING | WAVESCOPE_CHROME_HAS_ARGS));
-  const std::vector<int64_t> expected = {99, 5, 3, 7, 6, 1, 1000, 4, 8589934593, 168, 213188, 2, 66, 1, 384, 1, kAbsent};
+  const std::vector<int64_t> expected = {99, 5,   3, 7,       6,  1,  1000, 4,  8589934593, 168, 213188, 2,  66,
+                                         1,  384, 1, kAbsent, 21, 22, 23,   24, 25,         26,  27,     28, 29};
   CHECK(row.arguments == expected);
   CHECK(row.args.find("\"other\":\" a b \"}") != std::string::npos);
   CHECK(row.args.find("\"grid\":[2,66,1],") != std::string::npos);
