@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -20,3 +21,13 @@ def wait_until_killed(process: int) -> None:
             return
         time.sleep(0.01)
     pytest.fail(f"process {process} still runs")
+
+
+def wait_for_threads(most: int) -> None:
+    """Come back when this process has no more threads than these; some end a moment after their work."""
+    deadline_s = time.monotonic() + 120
+    while time.monotonic() < deadline_s:
+        if threading.active_count() <= most:
+            return
+        time.sleep(0.01)
+    pytest.fail(f"threads that do not end: {[thread.name for thread in threading.enumerate()]}")
