@@ -321,3 +321,9 @@ def differences(
 def _distance(truth: list[Truth], ops: list[Truth]) -> int:
     """How far two queues are from being the same one, by their first and last ops."""
     return abs(truth[0].start_ns - ops[0].start_ns) + abs(truth[-1].start_ns - ops[-1].start_ns)
+
+
+def assert_recorded_is_executed(run: Run) -> None:
+    """Every dispatch that the GPUs executed is recorded as it ran, and no other."""
+    assert run.code == 0, run.errors
+    assert differences(dispatches_by_queue(run.truth()), recorded_dispatches(run.process)) == []

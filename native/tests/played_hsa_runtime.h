@@ -110,7 +110,7 @@ hsa_status_t convert_tick(hsa_agent_t, uint64_t tick, uint64_t* ns) {
   return HSA_STATUS_SUCCESS;
 }
 
-void make_tables() {
+inline void make_tables() {
   root = HsaApiTable{};
   core = CoreApiTable{};
   extension = Extension{};

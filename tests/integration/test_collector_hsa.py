@@ -15,6 +15,7 @@ from tests.executed import (
     DISPATCH,
     TIMES_LOST,
     Run,
+    assert_recorded_is_executed,
     built,
     counters,
     differences,
@@ -30,26 +31,12 @@ from tests.executed import (
 )
 from tests.recorded import processes
 from tests.runtimes import times_shared_signals
-from tests.softgpu_programs import shared_folder
 from wavescope.formats import open_trace
 from wavescope.formats.session.folder import write_session_facts
 
 pytestmark = pytest.mark.recording
 
 KERNEL_NS = 2000
-
-
-@pytest.fixture(scope="session")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where compiled programs are kept; shared by all workers of a run."""
-    folder = shared_folder(tmp_path_factory) / "gpu_programs"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-def assert_recorded_is_executed(run: Run) -> None:
-    assert run.code == 0, run.errors
-    assert differences(dispatches_by_queue(run.truth()), recorded_dispatches(run.process)) == []
 
 
 @pytest.mark.parametrize("mode", ["standard", "full"])

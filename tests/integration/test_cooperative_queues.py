@@ -15,7 +15,6 @@ from tests.executed import (
     recorded_dispatches,
     run_on_gpu,
 )
-from tests.softgpu_programs import shared_folder
 
 pytestmark = pytest.mark.recording
 
@@ -28,10 +27,8 @@ TIMES = {"one": 1, "two": 3, "again": 2, "left": 2, "beside": 2}
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = shared_folder(tmp_path_factory) / "gpu_programs"
-    folder.mkdir(exist_ok=True)
-    return built("hsa_cooperative.c", folder)
+def program(programs: Path) -> Path:
+    return built("hsa_cooperative.c", programs)
 
 
 @pytest.mark.parametrize("scenario", TIMES)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.executed import built, dispatch_coverage, dispatches_by_queue, run_on_gpu
-from tests.softgpu_programs import shared_folder
 
 pytestmark = pytest.mark.recording
 
@@ -23,10 +22,8 @@ KINDS = ["none", "each", "barriers", "once", "threads"]
 
 
 @pytest.fixture(scope="module")
-def flood(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = shared_folder(tmp_path_factory) / "gpu_programs"
-    folder.mkdir(exist_ok=True)
-    return built("hsa_flood.c", folder)
+def flood(programs: Path) -> Path:
+    return built("hsa_flood.c", programs)
 
 
 def assert_runs_whole(

@@ -18,7 +18,7 @@ from tests.executed import (
 )
 from tests.recorded import ProcessFiles, processes
 from tests.runtimes import behaviour, require
-from tests.softgpu_programs import PROGRAMS, compiled, require_softgpu, shared_folder
+from tests.softgpu_programs import PROGRAMS, compiled, require_softgpu
 
 pytestmark = pytest.mark.recording
 
@@ -32,13 +32,6 @@ INSTINCT = [chip for chip in behaviour().chips if chip in ("gfx908", "gfx90a", "
 def hip_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     require_softgpu()
     return compiled(PROGRAMS / "hip_memory.hip", tmp_path_factory, "--offload-arch=gfx90a")
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = shared_folder(tmp_path_factory) / "gpu_programs"
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 def assert_recorded_is_executed(run: Run, process: ProcessFiles) -> int:

@@ -14,36 +14,20 @@ import pytest
 
 import wavescope
 from tests.executed import (
-    Run,
+    assert_recorded_is_executed,
     built,
-    differences,
     dispatch_coverage,
     dispatches_by_queue,
     kill_when_running,
-    recorded_dispatches,
     run_on_gpu,
 )
 from tests.recorded import PATIENCE_S
-from tests.softgpu_programs import shared_folder
 from wavescope.formats import open_trace
 
 pytestmark = pytest.mark.recording
 
 OWN = {"WAVESCOPE_INTERCEPTION": "own"}
 DISPATCHES = 200
-
-
-@pytest.fixture(scope="module")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = shared_folder(tmp_path_factory) / "gpu_programs"
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-def assert_recorded_is_executed(run: Run) -> None:
-    assert (run.code, run.errors) == (0, "")
-    assert run.process.facts("runtime")[-1]["interception"] == "own"
-    assert differences(dispatches_by_queue(run.truth()), recorded_dispatches(run.process)) == []
 
 
 @pytest.mark.parametrize("mode", ["standard", "full"])
@@ -57,6 +41,8 @@ def test_every_dispatch_is_recorded_as_it_ran(
         load, 2, 4, 600, signals, "shutdown", folder=tmp_path, gpus=2, mode=mode, **OWN
     )
 
+    assert run.errors == ""
+    assert run.process.facts("runtime")[-1]["interception"] == "own"
     assert_recorded_is_executed(run)
     coverage = dispatch_coverage(run.process)
     assert (coverage["seen"], coverage["timed"]) == (600 * 4, 600 * 4)

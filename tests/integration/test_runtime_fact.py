@@ -11,19 +11,13 @@ import pytest
 from tests.executed import built, run_on_gpu
 from tests.recorded import PATIENCE_S
 from tests.runtimes import runtime_under_test
-from tests.softgpu_programs import shared_folder
 from wavescope.formats import open_trace
 
 pytestmark = pytest.mark.recording
 
 
-def test_release_versions_and_file(
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path
-) -> None:
-    folder = shared_folder(tmp_path_factory) / "gpu_programs"
-    folder.mkdir(exist_ok=True)
-
-    run = run_on_gpu(built("hsa_load.c", folder), 1, 1, 10, "none", "exit", folder=tmp_path)
+def test_release_versions_and_file(programs: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(built("hsa_load.c", programs), 1, 1, 10, "none", "exit", folder=tmp_path)
 
     (fact,) = run.process.facts("runtime")
     library = Path(fact["path"])

@@ -15,7 +15,7 @@ import pytest
 
 from tests.executed import built
 from tests.recorded import PATIENCE_S, collector
-from tests.softgpu_programs import require_softgpu, shared_folder
+from tests.softgpu_programs import require_softgpu
 from wavescope.formats import open_trace
 from wavescope.model.trace import Trace
 
@@ -24,12 +24,10 @@ IGNORED = ("env", "-u", "HSA_TOOLS_LIB")
 
 
 @pytest.fixture
-def program(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def program(programs: Path) -> list[str]:
     collector()
     require_softgpu()
-    folder = shared_folder(tmp_path_factory) / "gpu_programs"
-    folder.mkdir(exist_ok=True)
-    return [str(built("hsa_load.c", folder)), "1", "1", str(DISPATCHES), "none", "exit"]
+    return [str(built("hsa_load.c", programs)), "1", "1", str(DISPATCHES), "none", "exit"]
 
 
 @pytest.fixture

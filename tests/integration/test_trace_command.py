@@ -15,7 +15,7 @@ import pytest
 
 from tests.executed import built
 from tests.recorded import PATIENCE_S, PROGRAMS, collector
-from tests.softgpu_programs import require_softgpu, shared_folder
+from tests.softgpu_programs import require_softgpu
 from tests.traced import assert_same_ops, executed, traced_kernels
 from wavescope.formats import open_trace
 from wavescope.model.columns import LAUNCHES, LINKS
@@ -303,14 +303,6 @@ def test_outputs_are_never_overwritten_without_force() -> None:
     traced("--force", sys.executable, program)
     with open_trace("trace.db") as trace:
         assert len(trace.markers) == 1
-
-
-@pytest.fixture(scope="session")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where compiled programs are kept; shared by all workers of a run."""
-    folder = shared_folder(tmp_path_factory) / "gpu_programs"
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 @pytest.mark.recording
