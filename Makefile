@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
-RUNTIMES ?= 6.1 6.4
+RUNTIMES ?= 6.1 6.4 7.2
 # Of recorded programs in test-runtimes: own, or the usual one.
 INTERCEPTION ?=
 

@@ -84,8 +84,29 @@ def make_repository(folder: Path, suite: str = "forky") -> Repository:
     _package(pool, "rocminfo", "1:7.2.4-1", "libc6, kmod, pciutils", {"usr/bin/rocminfo": echo})
     _package(pool, "unrelated", "1", "", {"usr/bin/unrelated": b"nothing"})
     keyring = folder / "keyring.gpg"
-    _sign(_indexed(folder, suite), keyring)
+    _sign(_indexed(folder, suite, pool), keyring)
     return Repository(folder, keyring)
+
+
+def add_unfinished_suite(repository: Repository, *, is_whole: bool) -> Repository:
+    """The archive with ROCm 7 in `experimental`, which lacks a package unless it is whole."""
+    folder = repository.folder
+    pool = folder / "pool-of-experimental"
+    pool.mkdir()
+    _package(pool, "libc6", "2.44-3", "", {f"{LIBRARIES}/newer": b"of another system"})
+    hsa = {f"{LIBRARIES}/libhsa-runtime64.so.1": b"newer hsa"}
+    _package(pool, "libhsa-runtime64-1", "7.2.4+dfsg-1~exp1", "libc6", hsa)
+    hip = {f"{LIBRARIES}/libamdhip64.so.7": b"newer hip"}
+    needs = "libhsa-runtime64-1 (>= 7.2.0~), libamd-comgr3 (>= 7.2.0~)"
+    _package(pool, "libamdhip64-7", "7.2.4-1~exp2", needs, hip)
+    version = "7.2.4+dfsg-1~exp1" if is_whole else "7.1.0"
+    _package(pool, "libamd-comgr3", version, "libc6", {f"{LIBRARIES}/libamd_comgr.so.3": b"comgr"})
+    release = _indexed(folder, "experimental", pool)
+    release.write_text(f"NotAutomatic: yes\n{release.read_text()}")
+    _sign(release, folder / "experimental.gpg")
+    both = folder / "both.gpg"
+    both.write_bytes(repository.keyring.read_bytes() + (folder / "experimental.gpg").read_bytes())
+    return Repository(folder, both)
 
 
 def another_keyring(folder: Path) -> Path:
@@ -113,16 +134,16 @@ def _package(pool: Path, name: str, version: str, depends: str, files: Mapping[s
         _run("dpkg-deb", "--root-owner-group", "-Znone", "--build", made, str(pool / f"{name}.deb"))
 
 
-def _indexed(folder: Path, suite: str) -> Path:
-    """The list of all packages, and the file that is to be signed."""
+def _indexed(folder: Path, suite: str, pool: Path) -> Path:
+    """The list of all packages of a suite, and the file that is to be signed."""
     index = folder / f"dists/{suite}/main/binary-amd64/Packages"
     index.parent.mkdir(parents=True)
     stanzas = []
-    for package in sorted((folder / "pool").glob("*.deb")):
+    for package in sorted(pool.glob("*.deb")):
         fields = _run("dpkg-deb", "-f", str(package)).strip()
         content = package.read_bytes()
         stanzas.append(
-            f"{fields}\nFilename: pool/{package.name}\nSize: {len(content)}\n"
+            f"{fields}\nFilename: {pool.name}/{package.name}\nSize: {len(content)}\n"
             f"SHA256: {hashlib.sha256(content).hexdigest()}\n"
         )
     index.write_text("\n".join(stanzas))

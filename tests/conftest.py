@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -27,6 +28,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for _number in (signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
+
+# Version managers put a script in the place of `python3` that looks for the interpreter at each start, ten times as
+# long as that takes to start: programs and tools that tests run find this one at once.
+_python3 = shutil.which("python3")
+if _python3 and Path(_python3).read_bytes().startswith(b"#!"):
+    os.environ["PATH"] = os.pathsep.join((f"{sys.base_prefix}/bin", os.environ["PATH"]))
 
 # How long an example takes says nothing on a busy machine; timings belong to the benchmarks. Tests
 # name no checks of their own to suppress: theirs would replace these.

@@ -14,6 +14,7 @@ import numpy as np
 
 from tests.program_builds import built_program
 from tests.recorded import PATIENCE_S, PROGRAMS, ProcessFiles, Rows, collector, only_process
+from tests.runtimes import without_own_warnings
 from tests.softgpu_programs import softgpu_variables
 from wavescope.collect.libraries import with_word
 from wavescope.formats import open_trace
@@ -129,7 +130,8 @@ def run_on_gpu(
         timeout=PATIENCE_S,
         check=False,
     )
-    return Run(done.returncode, done.stdout, done.stderr, folder / "session", folder / "truth.csv")
+    errors = without_own_warnings(done.stderr)
+    return Run(done.returncode, done.stdout, errors, folder / "session", folder / "truth.csv")
 
 
 def kill_when_running(

@@ -20,9 +20,10 @@ from typing import Any
 import pytest
 
 from tests.executed import Truth, dispatches_by_queue
+from tests.made_once import shared_folder
 from tests.recorded import PATIENCE_S, collector
 from tests.runtimes import NamedRuntime
-from tests.softgpu_programs import executed_ops, shared_folder
+from tests.softgpu_programs import executed_ops
 from wavescope.collect.demo import TinyModel, WeightType, write_tiny_model
 from wavescope.names.demangle import demangle
 

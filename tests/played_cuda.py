@@ -5,7 +5,6 @@ Played GPUs compute nothing: an op takes as long as its kernel is said to take. 
 
 from __future__ import annotations
 
-import fcntl
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.softgpu_programs import shared_folder
+from tests.made_once import made_once
 
 _TESTS = Path(__file__).resolve().parent
 _STANDINS = _TESTS.parent / "native" / "tests" / "played_cuda"
@@ -45,14 +44,7 @@ def build_played_cuda(factory: pytest.TempPathFactory) -> PlayedCuda:
     """Played CUDA, compiled once per test run; a skip where there is no compiler."""
     if shutil.which("g++") is None:
         pytest.skip("played CUDA cannot be compiled: there is no g++")
-    folder = shared_folder(factory) / "played_cuda"
-    folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "built").exists():
-            _build(folder)
-            (folder / "built").touch()
-    return PlayedCuda(folder)
+    return PlayedCuda(made_once(factory, "played_cuda", _build))
 
 
 def _build(folder: Path) -> None:

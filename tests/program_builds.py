@@ -7,6 +7,7 @@ however it is started: by a shell, by `env`, by another program. What it starts 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from tests.runtimes import runtime_under_test
 from wavescope.collect.runtimes import Runtime
 
 APT = "apt-get install --no-install-recommends libhsa-runtime-dev libamdhip64-dev hipcc"
+_OBJECTS = Path(__file__).resolve().parent.parent / "build" / "test_programs"
 _HIP = ("hipcc", "-O1", "-w")
 _NEWER_C_LIBRARY = "-Wl,--allow-shlib-undefined"
 """The libraries may need a newer C library than this machine has."""
@@ -64,14 +66,28 @@ def _compiler(source: Path) -> tuple[str, ...]:
 
 
 def _build(runtime: Runtime | None, source: Path, program: Path, compile_: tuple[str, ...]) -> None:
+    # Debian 12's compiler serves all runtimes: only what is linked differs.
+    compiled = str(_compiled_once(source, [flag for flag in compile_ if not flag.startswith("-l")]))
     if runtime is None:
         own = [] if source.suffix == ".hip" else ["-lhsa-runtime64"]
-        _run(*compile_, "-o", str(program), str(source), *own)
-        return
-    # Debian 12's compiler serves all runtimes: only what is linked differs.
-    options = [flag for flag in compile_ if not flag.startswith("-l")]
-    _run(*options, "-c", "-o", f"{program}.o", str(source))
-    _run("g++", "-o", str(program), f"{program}.o", *linked_to(runtime, source.suffix == ".hip"))
+        _run(*compile_, "-o", str(program), compiled, *own)
+    else:
+        _run("g++", "-o", str(program), compiled, *linked_to(runtime, source.suffix == ".hip"))
+
+
+def _compiled_once(source: Path, command: list[str]) -> Path:
+    """The object of `source`, kept for the tests of all runtimes: compiling takes longest."""
+    compiler = Path(shutil.which(command[0]) or command[0]).resolve()
+    read = [source, *sorted(source.parent.glob("*.h"))]
+    told = [*command, str(compiler), str(compiler.stat().st_mtime_ns)]
+    made_of = "\0".join(told).encode() + b"".join(path.read_bytes() for path in read)
+    kept = _OBJECTS / f"{source.stem}-{hashlib.sha256(made_of).hexdigest()[:16]}.o"
+    if not kept.exists():
+        _OBJECTS.mkdir(parents=True, exist_ok=True)
+        draft = kept.with_suffix(f".{os.getpid()}.o")
+        _run(*command, "-c", "-o", str(draft), str(source))
+        draft.rename(kept)
+    return kept
 
 
 def linked_to(runtime: Runtime, is_hip: bool) -> list[str]:

@@ -7,6 +7,7 @@ do differently, as far as tests see it, is a row here.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -36,12 +37,27 @@ class Behaviour:
     """Copies between host and GPU of some KB are kernels, not the work of a copy engine."""
     newer_launches: frozenset[str] = frozenset()
     """Functions that launch kernels or make graphs of them and that HIP 5.2 lacks."""
+    passes_batches: bool = False
+    """Packets that are announced together come to an interceptor together; lite mode leaves them."""
+    warns_at_its_end: bool = False
+    """Of signals that it holds itself, whether or not a program is recorded."""
     lacks: Mapping[str, str] = field(default_factory=dict)
     """Why it cannot do what others can."""
 
 
 _CHIPS_OF_5_2 = ("gfx900", "gfx906", "gfx908", "gfx90a", "gfx1030")
 _CHIPS_OF_6_1 = (*_CHIPS_OF_5_2, "gfx942", "gfx1100")
+_LAUNCHES_OF_6_4 = frozenset(
+    {
+        "hipModuleLaunchCooperativeKernel",
+        "hipGraphAddNode",
+        "hipGraphExecNodeSetParams",
+        "hipLaunchKernel",  # by the address that hipGetProcAddress gives
+    }
+)
+_OWN_WARNING = re.compile(
+    r"Warning: Resource leak detected by SharedSignalPool, \d+ Signals leaked\.\n"
+)
 _NO_VMM = "HIP before 6 maps no memory at reserved addresses on Linux"
 _BEHAVIOURS = {
     "5.2": Behaviour(
@@ -62,14 +78,15 @@ _BEHAVIOURS = {
     "6.4": Behaviour(
         (*_CHIPS_OF_6_1, "gfx950"),
         copies_little_by_kernels=True,
-        newer_launches=frozenset(
-            {
-                "hipModuleLaunchCooperativeKernel",
-                "hipGraphAddNode",
-                "hipGraphExecNodeSetParams",
-                "hipLaunchKernel",  # by the address that hipGetProcAddress gives
-            }
-        ),
+        newer_launches=_LAUNCHES_OF_6_4,
+    ),
+    "7.2": Behaviour(
+        (*_CHIPS_OF_6_1, "gfx950"),
+        copies_little_by_kernels=True,
+        newer_launches=_LAUNCHES_OF_6_4 | {"hipLaunchKernelExC", "hipDrvLaunchKernelEx"},
+        passes_batches=True,
+        warns_at_its_end=True,
+        lacks={"queues left": "ROCr 7.2 crashes when it ends with a cooperative queue still there"},
     ),
 }
 
@@ -100,6 +117,11 @@ def times_shared_signals() -> bool:
     return _INTERCEPTION != "own"
 
 
+def lite_leaves_batches() -> bool:
+    """Whether packets that are announced together come together, so that lite mode skips them."""
+    return behaviour().passes_batches and _INTERCEPTION != "own"
+
+
 def plain_environment() -> dict[str, str]:
     """The environment without settings of wavescope's, but for the interception under test."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
@@ -117,6 +139,11 @@ def behaviour() -> Behaviour:
     version = machine_version(Machine()) if TESTED == MACHINE else TESTED
     rows = [row for name, row in _BEHAVIOURS.items() if _numbers(name) <= _numbers(version)]
     return rows[-1] if rows else _BEHAVIOURS["5.2"]
+
+
+def without_own_warnings(errors: str) -> str:
+    """What a program said, without what the tested version says of itself."""
+    return _OWN_WARNING.sub("", errors) if behaviour().warns_at_its_end else errors
 
 
 def require(subject: str) -> None:

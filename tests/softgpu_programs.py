@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.made_once import shared_folder
 from tests.program_builds import built_program
 from tests.runtimes import TESTED, plain_environment
 from wavescope.collect.machine import Machine
@@ -40,12 +40,6 @@ def softgpu_variables(**settings: str) -> dict[str, str]:
     require_softgpu()
     environment = plain_environment() | settings
     return environment | softgpu_environment("", environment)
-
-
-def shared_folder(factory: pytest.TempPathFactory) -> Path:
-    """A folder of this test run that all its workers share: the one above their own."""
-    own = factory.getbasetemp()
-    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
 
 def compiled(source: Path, factory: pytest.TempPathFactory, *flags: str) -> Path:

@@ -98,9 +98,10 @@ def debian_root(suite: str, environment: Mapping[str, str], tell: Tell = tell_no
 
 def _wanted(suite: str) -> WantedRuntime:
     """The suite's own ROCr and HIP, as its runtime has them, on a base with Python."""
-    known = [runtime for runtime in catalogue().runtimes.values() if runtime.suite == suite]
+    whole = [runtime for runtime in catalogue().runtimes.values() if runtime.upon is None]
+    known = [runtime for runtime in whole if runtime.suite == suite]
     if not known:
-        suites = ", ".join(runtime.suite for runtime in catalogue().runtimes.values())
+        suites = ", ".join(runtime.suite for runtime in whole)
         raise UsageError(f"no runtime is known of the suite {suite!r}", hint=f"suites: {suites}")
     packages = (*_BASE, *known[0].packages)
     return WantedRuntime(replace(known[0], name=suite, packages=packages, parts={}, assumed=()))

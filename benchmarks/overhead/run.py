@@ -4,10 +4,12 @@
     .venv/bin/python benchmarks/overhead/run.py --runtime 6.4  # on another ROCm
     .venv/bin/python benchmarks/overhead/run.py --cpus all --kernel-ns 2000
     .venv/bin/python benchmarks/overhead/run.py --signals each
+    .venv/bin/python benchmarks/overhead/run.py --before old/libwavescope_collector.so
 
 The arms take turns in one run: no tool, bare queue interception (a tool that only passes packets
 on), each mode, standard mode with completion signals of the runtime, standard mode while recording
-is paused, and both with a ring of the collector's instead of the runtime's interception (own).
+is paused, and both with a ring of the collector's instead of the runtime's interception (own);
+with --before also an earlier build in standard mode, recording and paused.
 `submit` is CPU of the submitting thread per dispatch, `host` that of all
 threads but the software GPU's, `process` that of all, read 200 ms after each round so that a
 tool's backlog counts.
@@ -37,6 +39,7 @@ from wavescope.package_files import library_path
 
 HERE = Path(__file__).resolve().parent
 ARMS = ("none", "bare", "lite", "standard", "full", "hip", "runtime", "paused", "own", "own-paused")
+BEFORE = ("before", "before-paused")
 BUDGETS = {"last": (1.3, 1.5), "each": (1.5, 1.5)}
 """Ratios for submit and host, by which dispatches carry a signal of the program."""
 
@@ -77,8 +80,10 @@ def required(name: str) -> Path:
     return path
 
 
-def environment(arm: str, session: Path, tool: Path, kernel_ns: int) -> dict[str, str]:
-    """The environment of one run of an arm."""
+def environment(
+    arm: str, session: Path, tool: Path, kernel_ns: int, before: Path | None = None
+) -> dict[str, str]:
+    """The environment of one run of an arm; `before` is the collector of those of BEFORE."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WAVESCOPE_")}
     kept |= softgpu_environment(f"kernel_ns={kernel_ns}", kept)
     if arm == "none":
@@ -86,7 +91,7 @@ def environment(arm: str, session: Path, tool: Path, kernel_ns: int) -> dict[str
     if arm == "bare":
         return kept | {"HSA_TOOLS_LIB": str(tool)}
     library = "wavescope_collector_hip" if arm == "hip" else "wavescope_collector"
-    collector = str(required(library))
+    collector = str(before if before is not None and arm in BEFORE else required(library))
     return kept | {
         "HSA_TOOLS_LIB": collector,
         "LD_PRELOAD": with_word(kept["LD_PRELOAD"], collector, ":"),
@@ -107,7 +112,7 @@ def measure(arm: str, figures: Figures, options: argparse.Namespace, folder: Pat
             command = ["taskset", "-c", "0", *command]
         done = subprocess.run(
             command,
-            env=environment(arm, Path(session), tool, options.kernel_ns),
+            env=environment(arm, Path(session), tool, options.kernel_ns, options.before),
             capture_output=True,
             text=True,
             check=True,
@@ -134,7 +139,7 @@ def print_table(figures: dict[str, Figures], dispatches: int, budgets: tuple[flo
     for arm, figure in figures.items():
         submit, host = median(figure.submit_ns), median(figure.host_ns)
         ratios = (submit / median(bare.submit_ns), host / median(bare.host_ns))
-        if arm not in ("none", "bare"):
+        if arm not in ("none", "bare", *BEFORE):
             kept = kept and all(map(le, ratios, budgets))
         print(f"{arm:<10}{median(figure.rate):>12,.0f}", end="")
         print(f"{submit:>11.1f}{ratios[0]:>7.2f}{host:>9.1f}{ratios[1]:>7.2f}", end="")
@@ -152,6 +157,9 @@ def main() -> int:
     parser.add_argument(
         "--arms", default=",".join(ARMS), help="which of them (bare is always one): paused,standard"
     )
+    parser.add_argument(
+        "--before", type=Path, help="an earlier build of the collector, to compare with"
+    )
     parser.add_argument("--rounds", type=int, default=4, help="rounds of each run")
     parser.add_argument("--dispatches", type=int, default=81920, help="of each round")
     parser.add_argument("--kernel-ns", type=int, default=100)
@@ -164,7 +172,10 @@ def main() -> int:
     parser.add_argument("--cpus", choices=("one", "all"), default="one")
     options = parser.parse_args()
     options.dispatches -= options.dispatches % 8192
-    figures = {arm: Figures() for arm in ARMS if arm == "bare" or arm in options.arms.split(",")}
+    if options.before is not None:
+        options.before = options.before.resolve(strict=True)
+    arms = [arm for arm in ARMS if arm == "bare" or arm in options.arms.split(",")]
+    figures = {arm: Figures() for arm in (*arms, *(BEFORE if options.before is not None else ()))}
     with tempfile.TemporaryDirectory() as folder:
         build(Path(folder), options.runtime)
         for _ in range(options.alternations):

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "core/clock.h"
+#include "core/clock_period.h"
 
 namespace wavescope::cupti {
 namespace {
@@ -138,7 +139,7 @@ void Collector::describe_devices() {
 uint64_t Collector::record(uint64_t now_ns) {
   if (now_ns >= next_clock_ns_) {
     clocks_.take(decoder_.gpus());
-    next_clock_ns_ = now_ns + kClockPeriodNs;
+    next_clock_ns_ = now_ns + clock_period_ns(kClockPeriodNs, clock_readings_++);
   }
   if (now_ns >= std::min(next_flush_ns_, slices_.flush_at_ns())) {
     next_flush_ns_ = now_ns + flush_period_ns_;

@@ -139,6 +139,7 @@ class Collector {
   bool renews_ = false;  // CUPTI is let go of, to be taken again
   uint64_t next_flush_ns_ = 0;
   uint64_t next_clock_ns_ = 0;
+  uint64_t clock_readings_ = 0;
   uint64_t drain_until_ns_ = 0;
   uint64_t dropped_ = 0;
   uint64_t next_renewal_ns_ = 0;

@@ -5,15 +5,16 @@
 #include <cstring>
 
 #include "core/clock.h"
+#include "core/clock_period.h"
 
 namespace wavescope {
 namespace {
 
 // Often at first, while the runtime's own calibration moves most and a process that is killed has no other pairs to go by:
-// with every sweep, then fifty a second for a second, then five a second.
+// with every sweep, then fifty a second for a second, then five a second, after an hour fewer.
 uint64_t pair_period_ns(uint64_t pair_count) {
   if (pair_count < 20) return 0;
-  return pair_count < 70 ? 20000000 : 200000000;
+  return pair_count < 70 ? 20000000 : clock_period_ns(200000000, pair_count);
 }
 
 constexpr uint64_t kFarFutureNs = uint64_t{1} << 61;

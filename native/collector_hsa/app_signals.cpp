@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t kForwardedBit = uint64_t{1} << 26;
 constexpr uint32_t kBlockMask = 0xffff;
+constexpr uint32_t kSignalsAhead = 8;
 constexpr uint64_t kClockSlackNs = 1000;  // between the GPU's clock and ours
 
 // Memory that costs nothing until it is used.
@@ -33,17 +34,21 @@ uint64_t generation_of(uint64_t owner) { return owner >> 27; }
 AppSignals::AppSignals(const HsaApi& api, SlotPool& pool)
     : api_(api),
       pool_(pool),
-      table_(zeroed<Entry>(std::size_t{kPageSignals} << kTablePageBits)),
-      times_(zeroed<Times>(std::size_t{kPageSignals} << kTablePageBits)) {}
+      table_(zeroed<Entry>(std::size_t{kRegionSignals} << kTableRegionBits)),
+      times_(zeroed<Times>(std::size_t{kRegionSignals} << kTableRegionBits)) {}
 
-// Signals of a page of memory are neighbours here as well, as they are often used in turn. The runtime's are 128 bytes
-// apart; others that lie between them follow. A place that is taken leads to the same one of another page.
+// Signals of a region of memory are neighbours here as well, as they are often used in turn. The runtime's are 128 bytes
+// apart; others that lie between them follow. A place that is taken leads to the same one of another region.
+inline AppSignals::Entry& AppSignals::place_of(uint64_t signal, uint32_t probe) const {
+  const uint64_t hash = (signal >> kRegionBits) * 0x9E3779B97F4A7C15u;
+  const uint64_t in_region = (signal >> 7 & (kRegionSignals / 2 - 1)) | (signal >> 6 & 1) * (kRegionSignals / 2);
+  const uint64_t region = (hash >> (64 - kTableRegionBits)) + probe * (hash | 1);
+  return table_[(region & ((1u << kTableRegionBits) - 1)) * kRegionSignals + in_region];
+}
+
 inline AppSignals::Entry* AppSignals::find(uint64_t signal, bool insert) const {
-  const uint64_t hash = (signal >> kPageBits) * 0x9E3779B97F4A7C15u;
-  const uint64_t in_page = (signal >> 7 & 31) | (signal >> 6 & 1) << 5;
-  uint64_t page = hash >> (64 - kTablePageBits);
-  for (uint32_t probe = 0; probe < kProbes; ++probe, page += hash | 1) {
-    Entry& entry = table_[(page & ((1u << kTablePageBits) - 1)) * kPageSignals + in_page];
+  for (uint32_t probe = 0; probe < kProbes; ++probe) {
+    Entry& entry = place_of(signal, probe);
     uint64_t known = entry.signal.load(std::memory_order_acquire);
     if (known == signal) return &entry;
     if (known != 0) continue;
@@ -59,18 +64,25 @@ bool AppSignals::adopt_app_signal(hsa_signal_t handle, SlotBlock* block, uint32_
   if (block->kind_of(slot) != SlotKind::kCopy && value_of(signal) != 1) return false;
   Entry* entry = find(handle.handle, true);
   if (entry == nullptr) return false;
+  // The runtime gives signals out from the last of its memory to the first, and so they are used.
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uint64_t>(entry) - kSignalsAhead * sizeof(Entry)), 1);
+  __builtin_prefetch(&block->tag[(slot + kSignalsAhead) % kSlots], 1);
+  __builtin_prefetch(&block->app[(slot + kSignalsAhead) % kSlots], 1);
   if (collect_previous_use(entry->owner.load(std::memory_order_acquire), WaitPolicy::kWait) == Completion::kOpen)
     return false;
   clear_ticks(signal);
-  block->app[slot] = signal;
+  block->set_app(slot, signal);
   block->tag[slot].store(tag_of(block->generation, kPending), std::memory_order_release);
   entry->owner.store(owner_of(block, slot, false), std::memory_order_release);
-  block->has_in_place.store(true, std::memory_order_relaxed);
+  if (__builtin_expect(!block->has_in_place, 0)) {
+    block->has_in_place = true;
+    pool_.note_in_place(block);
+  }
   return true;
 }
 
 void AppSignals::take_without_times(SlotBlock* block, uint32_t slot) {
-  complete_signal(block->own[slot], Ticks{0, 0});
+  block->keep_times(slot, Ticks{0, 0});
   block->tag[slot].store(tag_of(block->generation, kTaken), std::memory_order_release);
 }
 
@@ -78,7 +90,7 @@ bool AppSignals::forward(hsa_signal_t handle, SlotBlock* block, uint32_t slot) {
   Entry* entry = find(handle.handle, true);
   if (entry == nullptr) return false;
   collect_previous_use(entry->owner.load(std::memory_order_acquire), WaitPolicy::kWait);
-  block->app[slot] = reinterpret_cast<amd_signal_t*>(handle.handle);
+  block->set_app(slot, reinterpret_cast<amd_signal_t*>(handle.handle));
   entry->owner.store(owner_of(block, slot, true), std::memory_order_release);
   return true;
 }
@@ -112,12 +124,15 @@ Completion AppSignals::take_times(SlotBlock* block, uint32_t slot, uint64_t gene
     spin_pause();
     expected = tag_of(generation, kPending);
   }
-  Ticks ticks{0, 0};
-  if (!read_times(block, slot, policy, ticks) && policy != WaitPolicy::kGiveUp) {
-    tag.store(tag_of(generation, kPending), std::memory_order_release);
-    return Completion::kOpen;
+  Ticks ticks = read_times(block, slot, policy);
+  if (ticks.start == 0 || ticks.end == 0) {
+    if (policy != WaitPolicy::kGiveUp) {
+      tag.store(tag_of(generation, kPending), std::memory_order_release);
+      return Completion::kOpen;
+    }
+    ticks = Ticks{0, 0};
   }
-  complete_signal(block->own[slot], ticks);
+  block->keep_times(slot, ticks);
   tag.store(tag_of(generation, kTaken), std::memory_order_release);
   return Completion::kDone;
 }
@@ -132,24 +147,23 @@ void AppSignals::abandon(SlotBlock* block, uint32_t slot) {
   }
 }
 
-// Whether the operation is complete; then these are its times.
-bool AppSignals::read_times(SlotBlock* block, uint32_t slot, WaitPolicy policy, Ticks& ticks) const {
+// The operation's times; while it is not complete one of them is zero.
+inline Ticks AppSignals::read_times(SlotBlock* block, uint32_t slot, WaitPolicy policy) const {
   const amd_signal_t* signal = block->app[slot];
-  if (block->kind_of(slot) == SlotKind::kCopy) {
-    WavescopeOpRecord& record = block->records[slot];
-    const bool changed = value_of(signal) != static_cast<int64_t>(record.end);
-    if (!changed && policy == WaitPolicy::kTry) return false;
-    if (read_copy_times(signal, record, ticks)) return true;
-  }
-  const Ticks seen = ticks_of(signal);
-  if (seen.start == 0 || seen.end == 0) return false;
-  ticks = seen;
-  return true;
+  if (block->kind_of(slot) == SlotKind::kCopy) return read_times_of_copy(signal, block->records[slot], policy);
+  return ticks_of(signal);
+}
+
+Ticks AppSignals::read_times_of_copy(const amd_signal_t* signal, WavescopeOpRecord& record, WaitPolicy policy) const {
+  const bool changed = value_of(signal) != static_cast<int64_t>(record.end);
+  if (!changed && policy == WaitPolicy::kTry) return Ticks{0, 0};
+  Ticks ticks{0, 0};
+  return ask_for_copy_times(signal, record, ticks) ? ticks : ticks_of(signal);
 }
 
 // The copy engines' times are not where a dispatch's are, but the runtime finds them. They are this copy's when they lie
 // after its submission; times that a signal still has from before do not.
-bool AppSignals::read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record, Ticks& ticks) const {
+bool AppSignals::ask_for_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record, Ticks& ticks) const {
   hsa_amd_profiling_async_copy_time_t time{};
   const hsa_signal_t handle{reinterpret_cast<uint64_t>(signal)};
   if (api_.get_async_copy_time(handle, &time) != HSA_STATUS_SUCCESS) return false;

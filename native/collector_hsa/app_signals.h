@@ -3,7 +3,7 @@
 // A dispatch may keep the application's signal when its value is 1 and nothing else in flight uses it: then the GPU writes
 // the times there, completes it in its turn, and the collector only reads. The times are zeroed at submission and are
 // complete when both are not zero; the value tells nothing, because the application may store a new one at once. They are
-// copied to the slot's own signal, which outlives the process: before the signal is used for something else or destroyed, by
+// copied to the slot's record, which outlives the process: before the signal is used for something else or destroyed, by
 // whoever does that, or within a millisecond, by the watch or the worker.
 //
 // Otherwise a barrier behind the dispatch completes the application's signal, and its times are remembered here for the
@@ -48,7 +48,7 @@ class AppSignals {
   // Before the signal goes to something that writes other times (a barrier, a copy), or is destroyed.
   void release_signal(hsa_signal_t signal, bool destroyed);
 
-  // Copies the times of a slot in place to its own signal. With kGiveUp an open one is taken without times.
+  // Copies the times of a slot in place to its record. With kGiveUp an open one is taken without times.
   Completion take_times(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy);
 
   // Remembers the times of a forwarded slot that is about to be used again.
@@ -66,16 +66,18 @@ class AppSignals {
     std::atomic<uint64_t> start{0};
     std::atomic<uint64_t> end{0};
   };
-  static constexpr uint32_t kPageBits = 12;
-  static constexpr uint32_t kPageSignals = 1u << (kPageBits - 6);
-  static constexpr uint32_t kTablePageBits = 11;
+  static constexpr uint32_t kRegionBits = 15;  // of memory: its signals are neighbours in the table
+  static constexpr uint32_t kRegionSignals = 1u << (kRegionBits - 6);
+  static constexpr uint32_t kTableRegionBits = 8;
   static constexpr uint32_t kProbes = 32;
 
+  Entry& place_of(uint64_t signal, uint32_t probe) const;
   Entry* find(uint64_t signal, bool insert) const;
   Times& times_of(const Entry* entry) const { return times_[entry - table_]; }
   Completion collect_previous_use(uint64_t owner, WaitPolicy policy);
-  bool read_times(SlotBlock* block, uint32_t slot, WaitPolicy policy, Ticks& ticks) const;
-  bool read_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record, Ticks& ticks) const;
+  Ticks read_times(SlotBlock* block, uint32_t slot, WaitPolicy policy) const;
+  Ticks read_times_of_copy(const amd_signal_t* signal, WavescopeOpRecord& record, WaitPolicy policy) const;
+  bool ask_for_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record, Ticks& ticks) const;
 
   const HsaApi& api_;
   SlotPool& pool_;

@@ -12,6 +12,8 @@ namespace {
 
 // What is complete can wait in memory that outlives the process; signals of the runtime are not in such memory.
 long sweep_period_ns(const Settings& settings) { return settings.keeps_signals ? 4000000 : 1000000; }
+// Who submits wakes the worker, unless the program rings the doorbell of a ring of ours past the runtime's functions.
+long idle_ns(Interception interception) { return interception == Interception::kOwn ? 50000000 : 10000000000; }
 constexpr std::size_t kSpareBlocks = 2;
 constexpr std::size_t kSpareBlocksAtFirst = 8;
 constexpr uint64_t kFinishLimitNs = 20000000000;
@@ -59,7 +61,8 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
       op_log_(state_of(session).log),
       copies_(*this),
       watch_(pool_, app_signals_),
-      worker_({"wavescope", Urgency::kAsOthers, sweep_period_ns(settings), sweep_all, last_sweep, this}) {
+      worker_({"wavescope", Urgency::kAsOthers, sweep_period_ns(settings), idle_ns(interception_), sweep_all, last_sweep,
+               this}) {
   write_runtime_fact();
   if (interception_ != settings.interception) {
     note("queues left to the runtime's interception: HSA_ALLOCATE_QUEUE_DEV_MEM puts their rings into the GPU's memory");

@@ -42,6 +42,7 @@ class Collector {
   Mode mode() const { return mode_; }
   const RuntimeVersion& runtime() const { return runtime_; }
   bool recording() const { return session_.recording(); }
+  const Control& control() const { return session_.control(); }
   void wake_worker() { worker_.wake(); }
   void note(const std::string& text) { session_.facts().note(text); }
   void start_worker() { worker_.start(); }

@@ -12,34 +12,48 @@ CopyRecorder::CopyRecorder(Collector& collector) : collector_(collector) {
   }
 }
 
-void CopyRecorder::before_copy(const CopyShape& shape, hsa_signal_t completion) {
+CopySlot CopyRecorder::before_copy(const CopyShape& shape, hsa_signal_t completion) {
   Agents& agents = collector_.agents();
   // The runtime lets the source's GPU do the work, and the target's when the source is host memory.
   const uint32_t source = agents.index_of(shape.source);
   const uint32_t worker = source == kHost ? agents.index_of(shape.target) : source;
   if (worker == kHost) {
     collector_.app_signals().release_signal(completion, false);
-    return;
+    return {};
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   PendingOps& pending = *pending_[worker];
   count(pending.counters().packets);
   count(pending.counters().seen);
   if (!collector_.recording()) {
-    count(pending.counters().skipped[WAVESCOPE_SKIP_PAUSED]);
+    uint64_t& paused = pending.counters().skipped[WAVESCOPE_SKIP_PAUSED];
+    count(paused);
     collector_.app_signals().release_signal(completion, false);
-    return;
+    return CopySlot{&pending, &paused};
   }
-  record(pending, shape, completion);
+  return record(pending, shape, completion);
 }
 
-void CopyRecorder::record(PendingOps& pending, const CopyShape& shape, hsa_signal_t completion) {
+void CopyRecorder::refused(const CopySlot& copy) {
+  if (copy.pending == nullptr) return;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  uncount(copy.pending->counters().packets);
+  uncount(copy.pending->counters().seen);
+  if (copy.counted_as != nullptr) uncount(*copy.counted_as);
+  if (copy.block == nullptr) return;
+  // Nobody looks at the record before its slot is taken, and nothing completes the signal of a copy that never ran.
+  copy.block->records[copy.slot].kind = WAVESCOPE_OP_NONE;
+  collector_.app_signals().take_times(copy.block, copy.slot, copy.generation, WaitPolicy::kGiveUp);
+}
+
+CopySlot CopyRecorder::record(PendingOps& pending, const CopyShape& shape, hsa_signal_t completion) {
   AppSignals& signals = collector_.app_signals();
   auto* app_signal = reinterpret_cast<amd_signal_t*>(completion.handle);
   if (!pending.reserve()) {
-    count(pending.counters().lost[WAVESCOPE_LOSS_BUFFER_FULL]);
+    uint64_t& lost = pending.counters().lost[WAVESCOPE_LOSS_BUFFER_FULL];
+    count(lost);
     signals.release_signal(completion, false);
-    return;
+    return CopySlot{&pending, &lost};
   }
   SlotBlock* block = pending.block();
   const uint32_t slot = pending.slot();
@@ -67,6 +81,7 @@ void CopyRecorder::record(PendingOps& pending, const CopyShape& shape, hsa_signa
   collector_.start_worker();
   collector_.wake_worker();
   collector_.watch().published(block);
+  return CopySlot{&pending, nullptr, block, slot, block->generation};
 }
 
 }  // namespace wavescope

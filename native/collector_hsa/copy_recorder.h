@@ -25,6 +25,15 @@ struct CopyShape {
   uint32_t engine;  // bit of the engine, kHost when the runtime chooses
 };
 
+// Where a copy is recorded; without a block it is only counted, without `pending` not even that.
+struct CopySlot {
+  PendingOps* pending = nullptr;
+  uint64_t* counted_as = nullptr;  // besides as seen: where it is not recorded
+  SlotBlock* block = nullptr;
+  uint32_t slot = 0;
+  uint64_t generation = 0;
+};
+
 class CopyRecorder {
  public:
   // Counters of copies, one record per GPU.
@@ -33,12 +42,14 @@ class CopyRecorder {
   explicit CopyRecorder(Collector& collector);
 
   // Before the copy is given to the runtime.
-  void before_copy(const CopyShape& shape, hsa_signal_t completion);
+  CopySlot before_copy(const CopyShape& shape, hsa_signal_t completion);
+  // The runtime did not take it: it is as if there had been none.
+  void refused(const CopySlot& copy);
 
   std::vector<std::unique_ptr<PendingOps>>& pending() { return pending_; }
 
  private:
-  void record(PendingOps& pending, const CopyShape& shape, hsa_signal_t completion);
+  CopySlot record(PendingOps& pending, const CopyShape& shape, hsa_signal_t completion);
 
   Collector& collector_;
   std::mutex mutex_;                                   // copies come from any thread

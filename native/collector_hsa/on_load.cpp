@@ -7,6 +7,7 @@
 #include "collector_hsa/collector.h"
 #include "collector_hsa/doorbell_table.h"
 #include "collector_hsa/missed_runtime.h"
+#include "collector_hsa/stalled_queues.h"
 
 namespace wavescope {
 namespace {
@@ -75,6 +76,17 @@ void signal_store_relaxed(hsa_signal_t signal, hsa_signal_value_t value) {
   original.signal_store_relaxed(signal, value);
 }
 
+// The same where the runtime intercepts the queues, and must not be given too much at once.
+void signal_store_unless_stalled(hsa_signal_t signal, hsa_signal_value_t value) {
+  if (__builtin_expect(stalled_queues.any(), 0)) stalled_queues.wait_for_room(signal, original);
+  original.signal_store(signal, value);
+}
+
+void signal_store_relaxed_unless_stalled(hsa_signal_t signal, hsa_signal_value_t value) {
+  if (__builtin_expect(stalled_queues.any(), 0)) stalled_queues.wait_for_room(signal, original);
+  original.signal_store_relaxed(signal, value);
+}
+
 hsa_status_t signal_destroy(hsa_signal_t signal) {
   if (Collector* collector = current.load(std::memory_order_acquire)) collector->app_signals().release_signal(signal, true);
   return original.signal_destroy(signal);
@@ -110,23 +122,32 @@ hsa_status_t get_dispatch_time(hsa_agent_t agent, hsa_signal_t signal, hsa_amd_p
   return original.convert_tick(agent, ticks.start, &time->start);
 }
 
-void before_copy(hsa_agent_t target, hsa_agent_t source, uint64_t bytes, uint32_t engine, hsa_signal_t completion) {
+// Has the runtime copy, and records it.
+template <typename Copy>
+hsa_status_t record_copy(const CopyShape& shape, hsa_signal_t completion, Copy copy) {
   Collector* collector = current.load(std::memory_order_acquire);
-  if (collector != nullptr) collector->copies().before_copy(CopyShape{bytes, target, source, engine}, completion);
+  if (collector == nullptr) return copy();
+  const CopySlot slot = collector->copies().before_copy(shape, completion);
+  const hsa_status_t status = copy();
+  if (__builtin_expect(status != HSA_STATUS_SUCCESS, 0)) collector->copies().refused(slot);
+  return status;
 }
 
 hsa_status_t async_copy(void* target, hsa_agent_t target_agent, const void* source, hsa_agent_t source_agent, size_t bytes,
                         uint32_t dependency_count, const hsa_signal_t* dependencies, hsa_signal_t completion) {
-  before_copy(target_agent, source_agent, bytes, kHost, completion);
-  return original.async_copy(target, target_agent, source, source_agent, bytes, dependency_count, dependencies, completion);
+  return record_copy(CopyShape{bytes, target_agent, source_agent, kHost}, completion, [&] {
+    return original.async_copy(target, target_agent, source, source_agent, bytes, dependency_count, dependencies,
+                               completion);
+  });
 }
 
 hsa_status_t async_copy_on_engine(void* target, hsa_agent_t target_agent, const void* source, hsa_agent_t source_agent,
                                   size_t bytes, uint32_t dependency_count, const hsa_signal_t* dependencies,
                                   hsa_signal_t completion, uint32_t engine, bool force_engine) {
-  before_copy(target_agent, source_agent, bytes, engine, completion);
-  return original.async_copy_on_engine(target, target_agent, source, source_agent, bytes, dependency_count, dependencies,
-                                       completion, engine, force_engine);
+  return record_copy(CopyShape{bytes, target_agent, source_agent, engine}, completion, [&] {
+    return original.async_copy_on_engine(target, target_agent, source, source_agent, bytes, dependency_count, dependencies,
+                                         completion, engine, force_engine);
+  });
 }
 
 hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* target, const hsa_dim3_t* target_offset,
@@ -136,12 +157,14 @@ hsa_status_t async_copy_rect(const hsa_pitched_ptr_t* target, const hsa_dim3_t* 
   const uint64_t bytes = range == nullptr ? 0 : uint64_t{range->x} * range->y * range->z;
   const bool to_host = direction == hsaDeviceToHost || direction == hsaHostToHost;
   const bool from_host = direction == hsaHostToDevice || direction == hsaHostToHost;
-  before_copy(to_host ? hsa_agent_t{0} : agent, from_host ? hsa_agent_t{0} : agent, bytes, kHost, completion);
-  return original.async_copy_rect(target, target_offset, source, source_offset, range, agent, direction, dependency_count,
-                                  dependencies, completion);
+  const CopyShape shape{bytes, to_host ? hsa_agent_t{0} : agent, from_host ? hsa_agent_t{0} : agent, kHost};
+  return record_copy(shape, completion, [&] {
+    return original.async_copy_rect(target, target_offset, source, source_offset, range, agent, direction, dependency_count,
+                                    dependencies, completion);
+  });
 }
 
-void put_hooks(const HsaHooks& hooks) {
+void put_hooks(const HsaHooks& hooks, const Collector& collector) {
   *hooks.queue_create = queue_create;
   *hooks.queue_destroy = queue_destroy;
   *hooks.signal_destroy = signal_destroy;
@@ -152,9 +175,13 @@ void put_hooks(const HsaHooks& hooks) {
   *hooks.async_copy = async_copy;
   *hooks.async_copy_rect = async_copy_rect;
   if (hooks.async_copy_on_engine != nullptr) *hooks.async_copy_on_engine = async_copy_on_engine;
-  if (!is_intercepting_itself) return;
-  *hooks.signal_store = signal_store;
-  *hooks.signal_store_relaxed = signal_store_relaxed;
+  if (is_intercepting_itself) {
+    *hooks.signal_store = signal_store;
+    *hooks.signal_store_relaxed = signal_store_relaxed;
+  } else if (when_full(collector.runtime().release) == WhenFull::kStagesFew) {
+    *hooks.signal_store = signal_store_unless_stalled;
+    *hooks.signal_store_relaxed = signal_store_relaxed_unless_stalled;
+  }
 }
 
 constexpr uint64_t kExitLimitNs = 20000000000;
@@ -179,6 +206,7 @@ void finish_at_quick_exit() {
 void forget_in_child() {
   ended.store(nullptr);
   doorbells.forget_all();
+  stalled_queues.forget_all();
   if (Collector* collector = current.exchange(nullptr)) collector->forget_in_child();
 }
 
@@ -202,9 +230,11 @@ bool load(HsaApiTable& tables) {
   static_cast<void>(registered);
   shared_queues().forget_all();  // those of a runtime that was loaded before
   doorbells.forget_all();
+  stalled_queues.forget_all();
   is_intercepting_itself = settings().interception == Interception::kOwn;
-  current.store(new Collector(original, *session, settings()), std::memory_order_release);
-  put_hooks(hooks);
+  auto* collector = new Collector(original, *session, settings());
+  current.store(collector, std::memory_order_release);
+  put_hooks(hooks, *collector);
   return true;
 }
 

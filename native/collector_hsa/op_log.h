@@ -4,6 +4,7 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -38,15 +39,15 @@ class OpLog {
       written_ = announced_;
       return;
     }
+    // Within a limit on size a part may fit where the whole does not.
+    const bool goes_in_parts = log_ != nullptr && log_->refusal() == Refusal::kSizeLimit;
     for (int run = 0; run < count; ++run) {
       const auto records = static_cast<uint32_t>(runs_[run].iov_len / sizeof(WavescopeOpRecord));
-      set_places(run, records, written_ + 1);
-      if (log_ != nullptr && count > 1 && log_->append(&runs_[run], 1)) {
-        written_ += records;
-        continue;
+      const uint32_t part = goes_in_parts ? kPartRecords : records;
+      for (uint32_t first = 0; first < records; first += part) {
+        const uint32_t wanted = std::min(part, records - first);
+        if (!write_part(run, first, wanted)) refused(static_cast<WavescopeOpRecord*>(runs_[run].iov_base) + first, wanted);
       }
-      set_places(run, records, WAVESCOPE_PLACE_NOWHERE);
-      refused(static_cast<const WavescopeOpRecord*>(runs_[run].iov_base), records);
     }
     announced_ = written_;
   }
@@ -63,11 +64,22 @@ class OpLog {
 
  private:
   static constexpr int kMostRuns = 64;
+  static constexpr uint32_t kPartRecords = 64;
 
-  void set_places(int run, uint32_t count, uint64_t first) {
+  bool write_part(int run, uint32_t first, uint32_t count) {
+    uint64_t* places = places_[run] + first;
+    set_places(places, count, written_ + 1);
+    const iovec piece{static_cast<WavescopeOpRecord*>(runs_[run].iov_base) + first, count * sizeof(WavescopeOpRecord)};
+    const bool is_written = log_ != nullptr && log_->append(&piece, 1);
+    if (is_written) written_ += count;
+    else set_places(places, count, WAVESCOPE_PLACE_NOWHERE);
+    return is_written;
+  }
+
+  static void set_places(uint64_t* places, uint32_t count, uint64_t first) {
     for (uint32_t at = 0; at < count; ++at) {
       const uint64_t place = first == WAVESCOPE_PLACE_NOWHERE ? first : first + at;
-      __atomic_store_n(places_[run] + at, place, __ATOMIC_RELEASE);
+      __atomic_store_n(places + at, place, __ATOMIC_RELEASE);
     }
   }
 

@@ -1,5 +1,7 @@
 #include "collector_hsa/pending_ops.h"
 
+#include <algorithm>
+
 namespace wavescope {
 namespace {
 
@@ -8,6 +10,7 @@ constexpr uint32_t kPatientSweeps = 4;
 constexpr uint32_t kMostSteppedOver = 8192;
 // A signal that is complete for so many sweeps without times will never have any.
 constexpr uint8_t kOverdueSweeps = 8;
+constexpr uint32_t kSlotsAhead = 40;
 
 }  // namespace
 
@@ -61,54 +64,65 @@ bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swe
   const uint32_t head = block->head();
   uint32_t run = block->first_open;  // from here to `slot` all are complete and not yet written
   uint32_t slot = run;
+  uint32_t first_open = head;
   bool go_on = true;
   for (; slot < head; ++slot) {
-    __builtin_prefetch(&block->records[(slot + 8) % kSlots], 1);
-    __builtin_prefetch(block->own[(slot + 8) % kSlots], 1);
+    __builtin_prefetch(&block->records[(slot + kSlotsAhead) % kSlots], 1);
     if (block->done[slot] == 0) {
-      const Completion state = take_times(block, slot, last);
-      if (state != Completion::kOpen) {
-        complete(block->records[slot], swept);
+      const bool in_place = is_in_place(block->kind_of(slot));
+      const Taken taken = in_place ? take_times_in_place(block, slot, last, swept) : take_own_times(block, slot, swept);
+      if (taken == Taken::kDone) {
         ++swept.taken;
         // In this order: at any moment a reader finds the times in the signal or in the record.
-        __atomic_store_n(&block->pending->places[slot], log.announce(), __ATOMIC_RELEASE);
+        block->set_place(slot, log.announce());
         __atomic_store_n(&block->done[slot], uint8_t{1}, __ATOMIC_RELAXED);
-        free_signal(block, slot);
+        if (!in_place) free_signal(block, slot);
         continue;
       }
-      if (last) give_up(block, slot, swept);
-      else if (oldest_sweeps_ < kPatientSweeps || ++swept.stepped_over > kMostSteppedOver) go_on = false;
+      if (taken == Taken::kRefused) {
+        __atomic_store_n(&block->done[slot], uint8_t{1}, __ATOMIC_RELAXED);
+      } else {
+        first_open = std::min(first_open, slot);
+        if (last) give_up(block, slot, swept);
+        else if (oldest_sweeps_ < kPatientSweeps || ++swept.stepped_over > kMostSteppedOver) go_on = false;
+      }
     }
     write(block, run, slot, log, swept);
     run = slot + 1;
     if (!go_on) break;
   }
   write(block, run, slot, log, swept);
-  uint32_t first_open = block->first_open;
-  while (first_open < head && (block->done[first_open] != 0 || last)) ++first_open;
-  __atomic_store_n(&block->first_open, first_open, __ATOMIC_RELAXED);
+  __atomic_store_n(&block->first_open, last ? head : first_open, __ATOMIC_RELAXED);
   return go_on;
 }
 
-Completion PendingOps::take_times(SlotBlock* block, uint32_t slot, bool last) {
-  if (is_in_place(block->kind_of(slot))) {
+PendingOps::Taken PendingOps::take_times_in_place(SlotBlock* block, uint32_t slot, bool last, Swept& swept) {
+  const uint64_t generation = block->generation.load(std::memory_order_relaxed);
+  if (block->tag[slot].load(std::memory_order_acquire) != tag_of(generation, kTaken)) {
     const WaitPolicy policy = last ? WaitPolicy::kWait : WaitPolicy::kTry;
-    const Completion state = signals_.take_times(block, slot, block->generation, policy);
-    if (state == Completion::kOpen && (last || !overdue(block, slot))) return state;
-    if (state == Completion::kOpen) signals_.take_times(block, slot, block->generation, WaitPolicy::kGiveUp);
+    if (signals_.take_times(block, slot, generation, policy) == Completion::kOpen) {
+      if (last || !overdue(block, slot)) return Taken::kOpen;
+      signals_.take_times(block, slot, generation, WaitPolicy::kGiveUp);
+    }
   }
-  return take_own_times(block, slot);
+  WavescopeOpRecord& record = block->records[slot];
+  if (__builtin_expect(record.kind == WAVESCOPE_OP_NONE, 0)) return Taken::kRefused;
+  complete(record, Ticks{record.start, record.end}, (record.flags & WAVESCOPE_OP_RAW_TICKS) != 0, swept);
+  return Taken::kDone;
 }
 
-Completion PendingOps::take_own_times(SlotBlock* block, uint32_t slot) {
+// Reads nothing of the record, which may be far from the processor by now.
+inline PendingOps::Taken PendingOps::take_own_times(SlotBlock* block, uint32_t slot, Swept& swept) {
+  __builtin_prefetch(block->own[(slot + kSlotsAhead) % kSlots], 1);
   const amd_signal_t* own = block->own[slot];
-  if (value_of(own) > 0) return Completion::kOpen;
+  if (value_of(own) > 0) return Taken::kOpen;
   const Ticks ticks = ticks_of(own);
   WavescopeOpRecord& record = block->records[slot];
   record.start = ticks.start;
   record.end = ticks.end;
   if (block->kind_of(slot) == SlotKind::kForwarded) signals_.remember(block, slot, ticks);
-  return Completion::kDone;
+  complete(record, ticks, true, swept);
+  return Taken::kDone;
 }
 
 void PendingOps::free_signal(SlotBlock* block, uint32_t slot) {
@@ -120,7 +134,7 @@ void PendingOps::give_up(SlotBlock* block, uint32_t slot, Swept& swept) {
   ++swept.given_up;
   if (!is_in_place(block->kind_of(slot))) return;
   AppSignals::abandon(block, slot);
-  free_signal(block, slot);  // the watch may have found it complete after all
+  block->set_place(slot, 0);  // the watch may have found it complete after all
 }
 
 // Whether an in-place signal has long been complete, as far as its value tells, and still has no times.
@@ -134,8 +148,8 @@ bool PendingOps::overdue(SlotBlock* block, uint32_t slot) {
   return complete && ++block->overdue[slot] > kOverdueSweeps;
 }
 
-void PendingOps::complete(WavescopeOpRecord& record, Swept& swept) {
-  if (__builtin_expect(record.start == 0 || record.end < record.start, 0)) {
+inline void PendingOps::complete(WavescopeOpRecord& record, Ticks ticks, bool are_raw, Swept& swept) {
+  if (__builtin_expect(ticks.start == 0 || ticks.end < ticks.start, 0)) {
     record.start = 0;
     record.end = 0;
     record.flags = static_cast<uint8_t>(record.flags | WAVESCOPE_OP_TIMES_LOST);
@@ -143,9 +157,9 @@ void PendingOps::complete(WavescopeOpRecord& record, Swept& swept) {
     return;
   }
   ++swept.timed;
-  if ((record.flags & WAVESCOPE_OP_RAW_TICKS) == 0) return;
-  if (swept.first_tick == 0) swept.first_tick = record.start;
-  if (record.end > swept.last_tick) swept.last_tick = record.end;
+  if (!are_raw) return;
+  if (swept.first_tick == 0) swept.first_tick = ticks.start;
+  if (ticks.end > swept.last_tick) swept.last_tick = ticks.end;
 }
 
 void PendingOps::write(const SlotBlock* block, uint32_t first, uint32_t end, OpLog& log, Swept& swept) {

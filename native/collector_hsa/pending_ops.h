@@ -17,6 +17,10 @@ inline void count(uint64_t& counter, uint64_t more = 1) {
   __atomic_store_n(&counter, __atomic_load_n(&counter, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
 }
 
+inline void uncount(uint64_t& counter) {
+  __atomic_store_n(&counter, __atomic_load_n(&counter, __ATOMIC_RELAXED) - 1, __ATOMIC_RELAXED);
+}
+
 class PendingOps {
  public:
   PendingOps(SlotPool& pool, AppSignals& signals, Gpu* gpu, WavescopeCounterRecord& counters)
@@ -54,9 +58,11 @@ class PendingOps {
 
   bool next_block();
   bool sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swept);
-  Completion take_times(SlotBlock* block, uint32_t slot, bool last);
-  Completion take_own_times(SlotBlock* block, uint32_t slot);
-  void complete(WavescopeOpRecord& record, Swept& swept);
+  // Whether the slot is complete; then its record is, too, unless the runtime refused the op.
+  enum class Taken { kOpen, kDone, kRefused };
+  Taken take_times_in_place(SlotBlock* block, uint32_t slot, bool last, Swept& swept);
+  Taken take_own_times(SlotBlock* block, uint32_t slot, Swept& swept);
+  static void complete(WavescopeOpRecord& record, Ticks ticks, bool are_raw, Swept& swept);
   static void write(const SlotBlock* block, uint32_t first, uint32_t end, OpLog& log, Swept& swept);
   static void flush(OpLog& log, Swept& swept);
   static void give_up(SlotBlock* block, uint32_t slot, Swept& swept);

@@ -1,5 +1,6 @@
 #include "collector_hsa/queue_recorder.h"
 
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@ namespace wavescope {
 namespace {
 
 constexpr uint64_t kFewPackets = 64;
+constexpr uint32_t kRecordsAhead = 12;
 constexpr uint16_t kBarrierHeader = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE | 1 << HSA_PACKET_HEADER_BARRIER;
 
 bool is_dispatch(const hsa_kernel_dispatch_packet_t& packet) {
@@ -25,17 +27,30 @@ void make_barrier(hsa_kernel_dispatch_packet_t* place, hsa_signal_t completion) 
   std::memcpy(place, &barrier, sizeof barrier);
 }
 
+// By as large pieces as the runtime copies it by, at once: it would wait for bytes that were written apart from each other.
+inline void copy_with_signal(const hsa_kernel_dispatch_packet_t& packet, uint64_t signal,
+                             hsa_kernel_dispatch_packet_t* copy) {
+  using Piece = uint64_t __attribute__((vector_size(16), aligned(8), may_alias));
+  static_assert(sizeof packet == 4 * sizeof(Piece), "packet");
+  static_assert(offsetof(hsa_kernel_dispatch_packet_t, completion_signal) == sizeof packet - sizeof signal, "signal");
+  const auto* from = reinterpret_cast<const Piece*>(&packet);
+  auto* to = reinterpret_cast<Piece*>(copy);
+  for (int piece = 0; piece < 3; ++piece) to[piece] = from[piece];
+  to[3] = Piece{from[3][0], signal};
+}
+
 }  // namespace
 
 QueueRecorder::QueueRecorder(Collector& collector, hsa_queue_t* queue, Gpu& gpu, uint16_t index,
                              WavescopeCounterRecord& counters)
     : collector_(collector),
+      control_(collector.control()),
       queue_(queue),
       index_(index),
       pending_(collector.pool(), collector.app_signals(), &gpu, counters) {}
 
 bool QueueRecorder::intercept_with_runtime() {
-  guard_.emplace(collector_.api(), queue_, may_have(RuntimeLimit::kFullQueue, collector_.runtime().release));
+  guard_.emplace(collector_.api(), queue_, when_full(collector_.runtime().release));
   return collector_.api().queue_intercept_register(queue_, on_packets, this) == HSA_STATUS_SUCCESS;
 }
 
@@ -55,7 +70,7 @@ void QueueRecorder::give_back_signals() {
 inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Packet& packet, uint8_t flags) {
   const ThreadState& thread = thread_state();
   WavescopeOpRecord& record = block->records[slot];
-  __builtin_prefetch(&block->records[(slot + 4) % kSlots], 1);
+  __builtin_prefetch(&block->records[(slot + kRecordsAhead) % kSlots], 1);
   record.kind = WAVESCOPE_OP_DISPATCH;
   record.flags = flags;
   record.gpu = pending_.gpu()->index;
@@ -76,13 +91,12 @@ inline void QueueRecorder::fill_record(SlotBlock* block, uint32_t slot, const Pa
 struct QueueRecorder::RuntimeWay {
   static constexpr bool kMayAddPacket = true;
   RingGuard& guard;
-  uint64_t next_index;  // the place behind the packets in the application's queue
   RingGuard::Writer writer;
 
-  void pass(const Packet* packets, uint64_t count) const { guard.pass(packets, count, next_index, writer); }
+  void pass(const Packet* packets, uint64_t count) const { guard.pass(packets, count, writer); }
   void pass_with(const Packet& packet, uint64_t completion) const {
-    alignas(64) Packet copy = packet;
-    copy.completion_signal.handle = completion;
+    alignas(16) Packet copy;
+    copy_with_signal(packet, completion, &copy);
     pass(&copy, 1);
   }
 };
@@ -126,20 +140,34 @@ inline void QueueRecorder::publish() {
   collector_.wake_worker();
 }
 
-// Has no frame of its own: each of the ways a packet may go takes over where it ends.
+// These two are apart from who calls them, which so needs no room on the stack.
+__attribute__((noinline)) void QueueRecorder::record_one(const Packet& packet, RuntimeWay way) { on_one(packet, way); }
+
+__attribute__((noinline)) void QueueRecorder::on_seldom(const Packet* packets, uint64_t count, RuntimeWay way) {
+  if (!collector_.active()) {
+    // In a forked child no GPU takes packets, so that there is nothing to wait for.
+    return collector_.is_in_child() ? way.writer(packets, count) : way.pass(packets, count);
+  }
+  wavescope::count(pending_.counters().packets, count);
+  if (!control_.recording()) return while_paused(packets, count, way);
+  return count == 1 ? on_one(*packets, way) : on_batch(packets, count, way);
+}
+
+// Each of the ways a packet may go takes over where this ends.
 void QueueRecorder::on_packets(const void* packets, uint64_t count, uint64_t index, void* recorder,
                                hsa_amd_queue_intercept_packet_writer writer) {
   auto* self = static_cast<QueueRecorder*>(recorder);
   const auto* typed = static_cast<const Packet*>(packets);
-  const RuntimeWay way{*self->guard_, index + count, writer};
-  if (__builtin_expect(!self->collector_.active(), 0)) {
-    // In a forked child no GPU takes packets, so that there is nothing to wait for.
-    return self->collector_.is_in_child() ? writer(packets, count) : way.pass(typed, count);
-  }
-  wavescope::count(self->pending_.counters().packets, count);
-  if (__builtin_expect(!self->collector_.recording(), 0)) return self->while_paused(typed, count, way);
-  if (__builtin_expect(count == 1, 1)) return self->on_one(*typed, way);
-  self->on_batch(typed, count, way);
+  const RuntimeWay way{*self->guard_, writer};
+  way.guard.set_next_index(index + count);
+  const bool is_usual = count == 1 && self->collector_.active() && !self->control_.has_window();
+  if (__builtin_expect(!is_usual, 0)) return self->on_seldom(typed, count, way);
+  const bool is_switched_on = self->control_.is_switched_on();
+  if (!is_switched_on && typed->completion_signal.handle != 0) return self->on_seldom(typed, 1, way);
+  wavescope::count(self->pending_.counters().packets);
+  if (is_switched_on) return self->record_one(*typed, way);
+  if (is_dispatch(*typed)) self->count_paused(1);
+  way.pass(typed, 1);
 }
 
 void QueueRecorder::on_doorbell(uint64_t last_index) {
@@ -158,7 +186,7 @@ inline void QueueRecorder::pass_on_announced() {
       continue;
     }
     wavescope::count(pending_.counters().packets);
-    if (__builtin_expect(!collector_.recording(), 0)) while_paused(packet, 1, way);
+    if (__builtin_expect(!control_.recording(), 0)) while_paused(packet, 1, way);
     else on_one(*packet, way);
   }
   own_ring_->ring_doorbell();
@@ -183,9 +211,13 @@ void QueueRecorder::while_paused(const Packet* packets, uint64_t count, Way way)
     dispatches += is_dispatch(packets[at]);
     release_signal(packets[at]);
   }
+  count_paused(dispatches);
+  way.pass(packets, count);
+}
+
+inline void QueueRecorder::count_paused(uint64_t dispatches) {
   wavescope::count(pending_.counters().seen, dispatches);
   wavescope::count(pending_.counters().skipped[WAVESCOPE_SKIP_PAUSED], dispatches);
-  way.pass(packets, count);
 }
 
 // Of a packet that is not timed; the signal is at the same place in every kind of packet.
@@ -205,7 +237,7 @@ void QueueRecorder::on_unusual(const Packet& packet, Way way) {
   way.pass(packets, passed);
 }
 
-// All packets with one call of the writer, as older runtimes allow no more; none is added, as their room is limited.
+// None is added, as their room is limited.
 template <typename Way>
 void QueueRecorder::on_batch(const Packet* packets, uint64_t count, Way way) {
   alignas(64) Packet few[kFewPackets];

@@ -45,8 +45,11 @@ class QueueRecorder {
   struct RuntimeWay;
   struct OwnWay;
 
+  void record_one(const Packet& packet, RuntimeWay way);
+  void on_seldom(const Packet* packets, uint64_t count, RuntimeWay way);
   template <typename Way>
   void while_paused(const Packet* packets, uint64_t count, Way way);
+  void count_paused(uint64_t dispatches);
   template <typename Way>
   void on_one(const Packet& packet, Way way);
   template <typename Way>
@@ -61,6 +64,7 @@ class QueueRecorder {
   void publish();
 
   Collector& collector_;
+  const Control& control_;
   hsa_queue_t* const queue_;
   const uint16_t index_;
   PendingOps pending_;

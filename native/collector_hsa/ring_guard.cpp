@@ -7,7 +7,9 @@
 #include <memory>
 #include <new>
 
+#include "collector_hsa/runtime_versions.h"
 #include "collector_hsa/slot_block.h"
+#include "collector_hsa/stalled_queues.h"
 #include "core/clock.h"
 #include "core/spin_pause.h"
 
@@ -22,8 +24,7 @@ constexpr uint64_t kLongKernelNs = 100000000;
 constexpr useconds_t kLongKernelSleepUs = 1000;
 
 // A packet that the runtime can set aside waits a moment only, as the thread that submits it may be the one that the GPU
-// waits for; for every runtime the last packet that was announced is one. Others wait until the GPU has done nothing for
-// minutes: a kernel may wait long for other machines.
+// waits for. Others wait until the GPU has done nothing for minutes: a kernel may wait long for other machines.
 constexpr uint64_t kPatienceNs = 600000000000;
 constexpr uint64_t kShortPatienceNs = 1000000000;
 
@@ -76,11 +77,16 @@ class Patience {
 
 }  // namespace
 
-RingGuard::RingGuard(const HsaApi& api, const hsa_queue_t* queue, bool stops_when_full)
+WhenFull when_full(uint32_t release) {
+  if (may_have(RuntimeLimit::kFullQueue, release)) return WhenFull::kStops;
+  return may_have(RuntimeLimit::kLargeBatch, release) ? WhenFull::kStagesFew : WhenFull::kSetsAside;
+}
+
+RingGuard::RingGuard(const HsaApi& api, const hsa_queue_t* queue, WhenFull when_full)
     : api_(api),
       queue_(queue),
       size_(queue->size),
-      stops_when_full_(stops_when_full),
+      when_full_(when_full),
       next_mark_(std::max<uint64_t>(1, size_ / kMarksInRing)) {
   for (Mark& mark : marks_) {
     if (api_.signal_create(1, 0, nullptr, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &mark.handle) != HSA_STATUS_SUCCESS) break;
@@ -91,6 +97,7 @@ RingGuard::RingGuard(const HsaApi& api, const hsa_queue_t* queue, bool stops_whe
 
 void RingGuard::give_back_signals() {
   if (is_retired_.exchange(true)) return;
+  stalled_queues.remove(queue_);
   for (uint64_t signal = 0; signal < signal_count_; ++signal) api_.signal_destroy(marks_[signal].handle);
 }
 
@@ -109,7 +116,13 @@ bool RingGuard::take_oldest_mark() {
   return true;
 }
 
-void RingGuard::make_room(uint64_t count, bool may_be_set_aside) {
+// Whether the last `count` packets of those that were announced may go to the runtime without room for them.
+bool RingGuard::may_set_aside(uint64_t count) const {
+  return when_full_ == WhenFull::kStops ? api_.queue_load_write_index(queue_) <= next_index_ : count < size_;
+}
+
+// Waits for room; false where it was given up.
+bool RingGuard::make_room(uint64_t count, bool may_be_set_aside) {
   const uint64_t limit_ns = may_be_set_aside ? kShortPatienceNs : kPatienceNs;
   Patience patience(size_);
   while (oldest_ != next_ && !has_room(count)) {
@@ -118,9 +131,10 @@ void RingGuard::make_room(uint64_t count, bool may_be_set_aside) {
     } else if ((may_be_set_aside && stuck_mark_ == oldest_) || !patience.wait(limit_ns)) {
       stuck_mark_ = oldest_;
       reserve_ = 2;  // the runtime may put a barrier of its own into the ring
-      return;
+      return false;
     }
   }
+  return true;
 }
 
 // Which packet is to be a mark: the last without a signal, or an additional one at place `count`; kNoMark when none is due,
@@ -140,14 +154,30 @@ void RingGuard::make_mark(Packet* packet, uint64_t packets_up_to_it) {
   next_mark_ = packets_up_to_it + std::max<uint64_t>(1, size_ / kMarksInRing);
 }
 
-void RingGuard::pass_checked(const Packet* packets, uint64_t count, uint64_t next_index, Writer writer) {
+void RingGuard::pass_checked(const Packet* packets, uint64_t count, Writer writer) {
   if (is_retired_.load(std::memory_order_relaxed) || signal_count_ == 0) return writer(packets, count);
-  const bool may_be_set_aside = !stops_when_full_ || api_.queue_load_write_index(queue_) <= next_index;
-  while (oldest_ != next_ && take_oldest_mark()) {
+  if (is_stalled_) stalled_queues.remove(queue_);  // what was set aside is on its way
+  is_stalled_ = false;
+  const uint64_t largest_part = when_full_ == WhenFull::kStops ? count : std::max<uint64_t>(1, size_ / kMarksInRing);
+  while (count > 0) {
+    while (oldest_ != next_ && take_oldest_mark()) {
+    }
+    const uint64_t part = std::min(count, largest_part);
+    const bool adds_mark = place_of_mark(packets, part) == part;
+    const bool has_room = make_room(part + adds_mark, may_set_aside(count));
+    // What is set aside has to come with one call.
+    const uint64_t passing = has_room ? part : count;
+    is_stalled_ = !has_room && when_full_ == WhenFull::kStagesFew;
+    if (is_stalled_) stalled_queues.add(queue_);
+    pass_marked(packets, passing, writer);
+    packets += passing;
+    count -= passing;
   }
+}
+
+void RingGuard::pass_marked(const Packet* packets, uint64_t count, Writer writer) {
   const uint64_t place = place_of_mark(packets, count);
   const uint64_t total = place == count ? count + 1 : count;
-  make_room(total, may_be_set_aside);
   alignas(64) Packet few[kFewPackets];
   std::unique_ptr<Packet[]> many;
   if (place != kNoMark && total > kFewPackets) many.reset(new (std::nothrow) Packet[total]);

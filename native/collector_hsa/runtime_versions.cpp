@@ -30,7 +30,8 @@ constexpr Limit kLimits[] = {
      "stops the process, or changes the order of packets, when an intercepted queue runs full; the collector keeps it from "
      "that"},
     {RuntimeLimit::kLargeBatch, 70000, 71300,
-     "may crash when more than 256 packets are submitted at once to an intercepted queue"},
+     "may crash when more than 256 packets are announced at once to a queue that it intercepts: --interception own avoids "
+     "that"},
     {RuntimeLimit::kRegistry, 60300, UINT32_MAX,
      "where built with rocprofiler-register, a tool of rocprofiler takes the collector's place"},
 };

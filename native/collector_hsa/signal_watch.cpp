@@ -5,6 +5,7 @@ namespace {
 
 // Dispatches of a queue end in their order or nearly so: behind so many that are open there is nothing to be found.
 constexpr uint32_t kMostOpen = 64;
+constexpr uint32_t kWatchedAhead = 32;
 
 }  // namespace
 
@@ -17,13 +18,12 @@ void SignalWatch::begin(const SlotBlock* block) {
 Worker::Activity SignalWatch::look(void* watch) {
   auto* self = static_cast<SignalWatch*>(watch);
   bool open = false;
-  for (uint32_t index = 0; SlotBlock* block = self->pool_.at(index); ++index) open = self->look_at(block) || open;
+  self->pool_.each_in_place([&](SlotBlock* block) { open = self->look_at(block) || open; });
   return open ? Worker::Activity::kBusy : Worker::Activity::kIdle;
 }
 
 // Whether slots in place are open. The block may be in other use at any moment, which taking notices.
 bool SignalWatch::look_at(SlotBlock* block) {
-  if (!block->has_in_place.load(std::memory_order_relaxed)) return false;
   const uint64_t generation = block->generation.load(std::memory_order_acquire);
   if (block->watched_generation != generation) {
     block->watched_generation = generation;
@@ -32,6 +32,8 @@ bool SignalWatch::look_at(SlotBlock* block) {
   const uint32_t head = block->head();
   uint32_t open = 0;
   for (uint32_t slot = block->watched; slot < head && open < kMostOpen; ++slot) {
+    __builtin_prefetch(block->app_at((slot + kWatchedAhead) % kSlots), 0);
+    __builtin_prefetch(&block->records[(slot + kWatchedAhead) % kSlots], 1);
     const bool is_open = is_in_place(block->kind_of(slot)) &&
                          signals_.take_times(block, slot, generation, WaitPolicy::kTry) == Completion::kOpen;
     if (is_open) ++open;

@@ -13,7 +13,9 @@ namespace wavescope {
 class SignalWatch {
  public:
   SignalWatch(const SlotPool& pool, AppSignals& signals)
-      : pool_(pool), signals_(signals), worker_({"wavescope-watch", Urgency::kFirst, kPeriodNs, look, nullptr, this}) {}
+      : pool_(pool),
+        signals_(signals),
+        worker_({"wavescope-watch", Urgency::kFirst, kPeriodNs, kIdleNs, look, nullptr, this}) {}
 
   // Where blocks are like this one: a thread takes milliseconds to start, so this is best done before there is work.
   void begin(const SlotBlock* block);
@@ -29,6 +31,7 @@ class SignalWatch {
 
  private:
   static constexpr long kPeriodNs = 1000000;
+  static constexpr long kIdleNs = 10000000000;
 
   static Worker::Activity look(void* watch);
   bool look_at(SlotBlock* block);

@@ -19,7 +19,7 @@ enum class SlotKind : uint8_t {
   kOwnSignal,    // our signal is in the packet
   kForwarded,    // our signal is in the packet, a barrier behind it completes the application's
   kInPlace,      // the application's signal stayed in the packet and will carry the times; whoever sees them there first
-                 // copies them to ours, which then says the same as if it had been in the packet
+                 // copies them to the record
   kCopy,         // the same for a copy, whose times the runtime knows; until they are known the record's start is
                  // the time of submission and its end the signal's value then
 };
@@ -27,6 +27,12 @@ enum class SlotKind : uint8_t {
 // Of a slot in place, kept with the generation of its block in one word: whoever moves it from pending to claimed reads
 // the application's signal, which is certain to be alive as long as the slot is pending.
 enum SlotState : uint64_t { kPending = 1, kClaimed = 2, kTaken = 3 };
+
+// The signal's ticks are the dispatch's; zero while the GPU has not written them.
+struct Ticks {
+  uint64_t start;
+  uint64_t end;
+};
 
 // Records, places and the number of published slots are in memory that outlives the process where there is such memory, and
 // then so are our signals.
@@ -44,7 +50,7 @@ struct SlotBlock {
   uint32_t index;                          // in the pool
   bool keeps_signals;                      // our signals are in pending
   uint32_t first_open;                     // worker: all slots before it are done
-  std::atomic<bool> has_in_place;          // some slot is or was in place
+  bool has_in_place;                       // producer: the pool knows that some slot is or was in place
   uint64_t watched_generation;             // watch: the use that `watched` is about
   uint32_t watched;                        // watch: all slots before it are taken
   std::atomic<SlotBlock*> next;
@@ -52,20 +58,27 @@ struct SlotBlock {
   SlotKind kind_of(uint32_t slot) const { return kind[slot].load(std::memory_order_relaxed); }
   void set_kind(uint32_t slot, SlotKind its) { kind[slot].store(its, std::memory_order_relaxed); }
 
+  // Of slots to come the watch looks at what may be there, to have it near.
+  amd_signal_t* app_at(uint32_t slot) const { return __atomic_load_n(&app[slot], __ATOMIC_RELAXED); }
+  void set_app(uint32_t slot, amd_signal_t* signal) { __atomic_store_n(&app[slot], signal, __ATOMIC_RELAXED); }
+
   // Slots published by the producer.
   uint32_t head() const { return static_cast<uint32_t>(__atomic_load_n(&pending->filled, __ATOMIC_ACQUIRE)); }
   void set_head(uint32_t slots) { __atomic_store_n(&pending->filled, uint64_t{slots}, __ATOMIC_RELEASE); }
+
+  // Where a reader finds the slot's times, as WavescopePendingBlock::places says.
+  void set_place(uint32_t slot, uint64_t place) { __atomic_store_n(&pending->places[slot], place, __ATOMIC_RELEASE); }
+  // Of a slot in place.
+  void keep_times(uint32_t slot, Ticks ticks) {
+    records[slot].start = ticks.start;
+    records[slot].end = ticks.end;
+    set_place(slot, WAVESCOPE_PLACE_LATER);
+  }
 };
 
 inline bool is_in_place(SlotKind kind) { return kind == SlotKind::kInPlace || kind == SlotKind::kCopy; }
 
 inline uint64_t tag_of(uint64_t generation, SlotState state) { return generation << 8 | state; }
-
-// The signal's ticks are the dispatch's; zero while the GPU has not written them.
-struct Ticks {
-  uint64_t start;
-  uint64_t end;
-};
 
 inline int64_t value_of(const amd_signal_t* signal) { return __atomic_load_n(&signal->value, __ATOMIC_ACQUIRE); }
 
@@ -80,12 +93,6 @@ inline void set_ticks(amd_signal_t* signal, Ticks ticks) {
 }
 
 inline void clear_ticks(amd_signal_t* signal) { set_ticks(signal, Ticks{0, 0}); }
-
-// What the GPU does with a signal at the end of a dispatch.
-inline void complete_signal(amd_signal_t* signal, Ticks ticks) {
-  set_ticks(signal, ticks);
-  __atomic_store_n(&signal->value, int64_t{0}, __ATOMIC_RELEASE);
-}
 
 }  // namespace wavescope
 

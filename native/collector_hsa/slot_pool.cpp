@@ -124,11 +124,12 @@ void SlotPool::prepare(SlotBlock* block) {
   block->set_head(0);  // first: what follows is about slots that are no longer in use
   block->generation = ++last_generation_;
   block->first_open = 0;
-  block->has_in_place.store(false, std::memory_order_relaxed);
+  block->has_in_place = false;
+  in_place_[block->index / 64].fetch_and(~(uint64_t{1} << block->index % 64), std::memory_order_relaxed);
   block->next.store(nullptr, std::memory_order_relaxed);
   std::memset(block->done, 0, sizeof block->done);
   std::memset(block->overdue, 0, sizeof block->overdue);
-  for (uint64_t& place : block->pending->places) __atomic_store_n(&place, uint64_t{0}, __ATOMIC_RELAXED);
+  std::memset(block->pending->places, 0, sizeof block->pending->places);
 }
 
 void SlotPool::destroy_signals() {

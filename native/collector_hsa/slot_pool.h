@@ -37,6 +37,20 @@ class SlotPool {
     return index < kMostBlocks ? blocks_[index].load(std::memory_order_acquire) : nullptr;
   }
 
+  // Some slot of the block is in place, in this use of it.
+  void note_in_place(const SlotBlock* block) {
+    in_place_[block->index / 64].fetch_or(uint64_t{1} << block->index % 64, std::memory_order_relaxed);
+  }
+  // Calls `look` with each block of which that was noted.
+  template <typename Look>
+  void each_in_place(Look look) const {
+    for (uint32_t word = 0; word < kMostBlocks / 64; ++word) {
+      for (uint64_t noted = in_place_[word].load(std::memory_order_relaxed); noted != 0; noted &= noted - 1) {
+        look(at(word * 64 + static_cast<uint32_t>(__builtin_ctzll(noted))));
+      }
+    }
+  }
+
   // Before the runtime shuts down: gives it back its signals. The pool is of no use after this.
   void destroy_signals();
 
@@ -54,6 +68,7 @@ class SlotPool {
   std::mutex mutex_;  // spare_ and last_generation_
   std::vector<SlotBlock*> spare_;
   std::atomic<SlotBlock*> blocks_[kMostBlocks] = {};
+  std::atomic<uint64_t> in_place_[kMostBlocks / 64] = {};  // a bit for each block
   bool may_keep_signals_ = true;
   uint32_t made_ = 0;
   uint64_t last_generation_ = 0;

@@ -18,7 +18,7 @@ namespace wavescope {
 namespace {
 
 constexpr long kFinishPollNs = 1000000;
-constexpr long kIdleSleepNs = 50000000;
+constexpr long kSecondNs = 1000000000;
 
 // The kernel's sched_attr, which the C library does not declare.
 struct Scheduling {
@@ -119,7 +119,8 @@ Worker::Activity Worker::one_round() {
 // the work is seen here. Without the fence a wake-up may be missed, and the sleep is as short as between rounds.
 void Worker::sleep_until_work() {
   asleep_.store(1);
-  const timespec longest{0, fence_all_threads() ? kIdleSleepNs : task_.period_ns};
+  const long longest_ns = fence_all_threads() ? task_.idle_ns : task_.period_ns;
+  const timespec longest{longest_ns / kSecondNs, longest_ns % kSecondNs};
   if (!finishing_.load() && one_round() == Activity::kIdle) {
     syscall(SYS_futex, &asleep_, FUTEX_WAIT_PRIVATE, 1, &longest, nullptr, 0);
   }

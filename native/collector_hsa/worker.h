@@ -22,6 +22,7 @@ class Worker {
     const char* name;
     Urgency urgency;
     long period_ns;    // between rounds
+    long idle_ns;      // between rounds while there is no work and nobody wakes it
     Round round;
     Finish last_work;  // may be null
     void* context;

@@ -124,7 +124,9 @@ uint64_t start_range(const Marker& marker, uint64_t id_of_next) {
 StartedRange stop_range(uint64_t id) {
   const StartedRange range = started_ranges().take(id).value_or(StartedRange{});
   if (range.record == nullptr) return range;
-  if (range.record->thread != current_thread()) range.record->flags |= WAVESCOPE_MARKER_OTHER_THREAD;
+  if (range.record->thread != current_thread()) {
+    __atomic_fetch_or(&range.record->flags, uint8_t{WAVESCOPE_MARKER_OTHER_THREAD}, __ATOMIC_RELAXED);
+  }
   close_range(range.record);
   return range;
 }

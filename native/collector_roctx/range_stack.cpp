@@ -61,7 +61,10 @@ void RangeStack::forget_records() {
 
 void RangeStack::abandon(uint64_t end_ns) {
   for (uint32_t level = 0; level < std::min(depth_, capacity_); ++level) {
-    if (ranges_[level].record != nullptr) ranges_[level].record->end = end_ns;
+    WavescopeMarkerRecord* record = ranges_[level].record;
+    if (record == nullptr) continue;
+    record->end = end_ns;
+    __atomic_fetch_or(&record->flags, uint8_t{WAVESCOPE_MARKER_ABANDONED}, __ATOMIC_RELEASE);
   }
   std::free(ranges_);
   ranges_ = nullptr;

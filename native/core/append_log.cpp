@@ -28,13 +28,14 @@ void store_unit(char* target, const char* unit, std::size_t bytes) {
 
 }  // namespace
 
-AppendLog::AppendLog(const std::string& path, ByteBudget& budget, WhenCut when_cut)
-    : file_(path), when_cut_(when_cut), budget_(budget) {}
+AppendLog::AppendLog(const std::string& path, ByteBudget& budget, WhenCut when_cut, ByteBudget::Lasting what)
+    : file_(path), when_cut_(when_cut), what_(what), budget_(budget) {}
 
 AppendLog::~AppendLog() { window_.unmap(); }
 
 bool AppendLog::append(const void* bytes, std::size_t count) {
-  refusal_ = budget_.take(count) ? Refusal::kNone : Refusal::kSizeLimit;
+  const ByteBudget::Lasting what = what_.load(std::memory_order_relaxed);
+  refusal_ = budget_.take_lasting(count, what) ? Refusal::kNone : Refusal::kSizeLimit;
   if (refusal_ != Refusal::kNone) return false;
   for (int attempt = 0; attempt < 2; ++attempt) {  // it may be cut while it is written to
     refusal_ = make_room(count);
@@ -44,7 +45,7 @@ bool AppendLog::append(const void* bytes, std::size_t count) {
     length_ += count;
     return true;
   }
-  budget_.give_back(count);
+  budget_.give_back_lasting(count, what);
   if (refusal_ == Refusal::kNone) refusal_ = Refusal::kUnreachable;
   return false;
 }
@@ -57,7 +58,8 @@ Refusal AppendLog::make_room(std::size_t count) {
   if (is_cut && when_cut_ == WhenCut::kEnds) return Refusal::kUnreachable;
   if (is_cut) file_.accept_cut();
   const uint64_t begin = page_of(length_);
-  const uint64_t step = std::min(std::max(page_of(length_), kSmallestStep), kLargestStep);
+  const uint64_t usual = std::min(std::max(page_of(length_), kSmallestStep), kLargestStep);
+  const uint64_t step = page_of(budget_.step(usual, kSmallestStep));
   FileWindow next;
   Refusal refusal = Refusal::kNone;
   for (const uint64_t wanted : {page_end(end) + step, page_end(end)}) {

@@ -6,6 +6,7 @@
 #ifndef WAVESCOPE_CORE_APPEND_LOG_H
 #define WAVESCOPE_CORE_APPEND_LOG_H
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -20,8 +21,11 @@ enum class WhenCut : uint8_t { kEnds, kGoesOn };
 
 class AppendLog {
  public:
-  AppendLog(const std::string& path, ByteBudget& budget, WhenCut when_cut = WhenCut::kEnds);
+  AppendLog(const std::string& path, ByteBudget& budget, WhenCut when_cut = WhenCut::kEnds,
+            ByteBudget::Lasting what = ByteBudget::Lasting::kFact);
   ~AppendLog();
+  // From now on all has room.
+  void begin_last_words() { what_.store(ByteBudget::Lasting::kLastWord, std::memory_order_relaxed); }
   AppendLog(const AppendLog&) = delete;
   AppendLog& operator=(const AppendLog&) = delete;
 
@@ -41,6 +45,7 @@ class AppendLog {
 
   OwnFile file_;
   const WhenCut when_cut_;
+  std::atomic<ByteBudget::Lasting> what_;
   FileWindow window_;
   uint64_t length_ = 0;
   uint64_t room_end_ = 0;

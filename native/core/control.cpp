@@ -25,6 +25,14 @@ Control::Control(const std::string& path, const Settings& settings, uint64_t sta
   *page_ = own_;
 }
 
+// Who reads asks first and looks then whether something is being dropped; here it is the other way round.
+bool Control::begin_dropping() {
+  __atomic_store_n(&page_->dropping, 1u, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&page_->still_until_ns, __ATOMIC_SEQ_CST) <= boottime_ns()) return true;
+  end_dropping();
+  return false;
+}
+
 void Control::watch(void (*changed)(void* context), void* context) {
   watcher_.store(context, std::memory_order_relaxed);
   changed_.store(changed, std::memory_order_release);

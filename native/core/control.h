@@ -20,12 +20,16 @@ class Control {
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
 
-  bool recording() const {
-    if (__atomic_load_n(&page_->recording, __ATOMIC_RELAXED) == 0) return false;
-    return !windowed_ || in_window(boottime_ns());
-  }
+  bool recording() const { return is_switched_on() && (!windowed_ || in_window(boottime_ns())); }
+  // Its two parts: all that there is to ask where no window was asked for.
+  bool is_switched_on() const { return __atomic_load_n(&page_->recording, __ATOMIC_RELAXED) != 0; }
+  bool has_window() const { return windowed_; }
   void pause() { set_recording(0); }
   void resume() { set_recording(1); }
+
+  // Called around the dropping of records; false, when they are to stay because somebody reads them.
+  bool begin_dropping();
+  void end_dropping() { __atomic_store_n(&page_->dropping, 0u, __ATOMIC_SEQ_CST); }
 
   // Has `changed(context)` called on the thread that pauses or resumes, after each time. One at a time.
   void watch(void (*changed)(void* context), void* context);

@@ -54,6 +54,8 @@ Settings read_settings(Lookup lookup) {
   read.mode = mode_or(lookup("WAVESCOPE_MODE"), read.mode);
   read.start_paused = is_on(lookup("WAVESCOPE_START_PAUSED"));
   read.max_bytes = number_or(lookup("WAVESCOPE_MAX_BYTES"), read.max_bytes);
+  const char* keep = lookup("WAVESCOPE_KEEP");
+  if (keep != nullptr && std::strcmp(keep, "newest") == 0) read.keep = Keep::kNewest;
   read.delay_ns = milliseconds_to_ns(number_or(lookup("WAVESCOPE_DELAY_MS"), 0), 0);
   read.duration_ns = milliseconds_to_ns(number_or(lookup("WAVESCOPE_DURATION_MS"), UINT64_MAX), UINT64_MAX);
   const char* signals = lookup("WAVESCOPE_SIGNALS");

@@ -3,7 +3,8 @@
 //   WAVESCOPE_OUTPUT       session folder; absent: the collector does nothing at all
 //   WAVESCOPE_MODE         lite, standard (default), full, hip
 //   WAVESCOPE_START_PAUSED 1: record only after a resume
-//   WAVESCOPE_MAX_BYTES    most bytes that one process writes
+//   WAVESCOPE_MAX_BYTES    most bytes that one process keeps in its files
+//   WAVESCOPE_KEEP         newest: then the oldest records make room for new ones, instead of no more being recorded
 //   WAVESCOPE_DELAY_MS     record from so long after the start of the process
 //   WAVESCOPE_DURATION_MS  record for so long
 //   WAVESCOPE_SIGNALS      runtime: completion signals of the HSA runtime, instead of ones in memory that outlives the
@@ -25,6 +26,7 @@
 namespace wavescope {
 
 enum class Interception { kRuntime, kOwn };
+enum class Keep { kOldest, kNewest };
 enum class Mode { kLite, kStandard, kFull, kHip };
 
 struct Settings {
@@ -32,6 +34,7 @@ struct Settings {
   Mode mode = Mode::kStandard;
   bool start_paused = false;
   uint64_t max_bytes = UINT64_MAX;
+  Keep keep = Keep::kOldest;
   uint64_t delay_ns = 0;
   uint64_t duration_ns = UINT64_MAX;
   bool keeps_signals = true;
@@ -56,7 +59,7 @@ const Settings& settings();
 const char* name_of(Mode mode);
 
 // Whether batches of packets, as graph replays submit them, are timed packet by packet.
-constexpr bool times_batches(Mode mode) { return mode == Mode::kFull || mode == Mode::kHip; }
+constexpr bool times_batches(Mode mode) { return mode != Mode::kLite; }
 
 }  // namespace wavescope
 

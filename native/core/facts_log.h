@@ -46,6 +46,9 @@ class FactsLog {
   // At the end of the process, where waiting for the lock might take for ever.
   bool append_unlocked(const char* line, std::size_t length) { return log_.append(line, length); }
 
+  // The process ends: how is told whatever the limit.
+  void begin_last_words() { log_.begin_last_words(); }
+
   // Gives back space that was allocated ahead. Safe in a signal handler.
   void trim() { log_.trim(); }
 

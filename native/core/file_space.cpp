@@ -35,6 +35,14 @@ bool allocate_file_space(int file, uint64_t begin, uint64_t end) {
   }
 }
 
+bool punch_hole(int file, uint64_t begin, uint64_t end) {
+  for (;;) {
+    const int how = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    if (fallocate(file, how, static_cast<off_t>(begin), static_cast<off_t>(end - begin)) == 0) return true;
+    if (errno != EINTR) return false;
+  }
+}
+
 uint64_t file_size_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX & ~uint64_t{4095};

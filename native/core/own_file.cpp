@@ -12,11 +12,13 @@
 #include "core/cut_off_guard.h"
 #include "core/file_space.h"
 #include "core/file_thread.h"
+#include "format/chunk_format.h"
 
 namespace wavescope {
 namespace {
 
 constexpr mode_t kForThisUserAlone = 0600;
+constexpr uint64_t kFarBeyond = uint64_t{1} << 32;  // of the end of a file that was just made
 constexpr int kHighNumber = 960;  // below 1024, which is the most that many processes may have
 
 // What the program finds in errno is its own.
@@ -147,6 +149,36 @@ Refusal OwnFile::write(uint64_t offset, const iovec* pieces, int piece_count, st
   });
   if (!is_reached) return Refusal::kUnreachable;
   return is_done ? Refusal::kNone : Refusal::kNoSpace;
+}
+
+bool OwnFile::read(uint64_t offset, void* bytes, std::size_t count) const {
+  const KeptErrno kept;
+  ssize_t got = 0;
+  use([&](int file) { got = pread(file, bytes, count, static_cast<off_t>(offset)); });
+  return got == static_cast<ssize_t>(count);
+}
+
+bool OwnFile::replace(uint64_t offset, const void* bytes, std::size_t count) {
+  const KeptErrno kept;
+  ssize_t written = 0;
+  use([&](int file) { written = pwrite(file, bytes, count, static_cast<off_t>(offset)); });
+  return written == static_cast<ssize_t>(count);
+}
+
+bool OwnFile::give_back(const FilePart* parts, std::size_t count) {
+  const KeptErrno kept;
+  bool is_done = true;
+  const bool is_reached = use([&](int file) {
+    for (std::size_t at = 0; at < count; ++at) is_done = punch_hole(file, parts[at].begin, parts[at].end) && is_done;
+  });
+  return is_reached && is_done;
+}
+
+bool OwnFile::can_give_back() const {
+  const KeptErrno kept;
+  bool can = false;
+  use([&](int file) { can = punch_hole(file, kFarBeyond, kFarBeyond + WAVESCOPE_PAGE_BYTES); });
+  return can;
 }
 
 bool OwnFile::truncate(uint64_t length) {

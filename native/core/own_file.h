@@ -25,6 +25,14 @@ constexpr int kRefusals = 4;
 // How a note goes on after "not recorded: ".
 const char* words_of(Refusal refusal);
 
+// Bytes of a file.
+struct FilePart {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+
+  uint64_t bytes() const { return end - begin; }
+};
+
 // Mapped pages of a file, from `begin` on.
 struct FileWindow {
   char* pages = nullptr;
@@ -55,6 +63,16 @@ class OwnFile {
   // `space_end` and there is only up to `space_begin`, it is asked for before.
   Refusal write(uint64_t offset, const iovec* pieces, int piece_count, std::size_t count, uint64_t space_begin,
                 uint64_t space_end);
+
+  // Reads or replaces bytes within it; false when not all of them can be reached.
+  bool read(uint64_t offset, void* bytes, std::size_t count) const;
+  bool replace(uint64_t offset, const void* bytes, std::size_t count);
+
+  // Gives the space of whole pages back: they read as zeros then, and the file stays as long as it is.
+  bool give_back(const FilePart* parts, std::size_t count);
+
+  // Whether its file system can do that.
+  bool can_give_back() const;
 
   // Lets it go on after somebody shortened it; what was there stays lost.
   void accept_cut() { size_ = 0; }

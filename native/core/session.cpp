@@ -78,10 +78,11 @@ Session::Session(const std::string& folder)
     : start_ns_(boottime_ns()),
       pid_(static_cast<uint32_t>(getpid())),
       folder_(absolute(folder)),
-      budget_(settings().max_bytes),
+      budget_(settings().max_bytes, settings().keep),
       facts_(path_of("facts"), budget_),
       texts_(path_of("text"), budget_),
-      control_(path_of("control"), settings(), start_ns_) {}
+      control_(path_of("control"), settings(), start_ns_),
+      space_(budget_, &control_) {}
 
 Session* Session::open() {
   if (!settings().enabled() || refused.load(std::memory_order_relaxed)) return nullptr;
@@ -137,12 +138,19 @@ WavescopeStreamHeader Session::header_of(WavescopeStream stream, uint32_t record
 StreamFile* Session::make(LazyStream& lazy) {
   std::call_once(lazy.made, [&] {
     const WavescopeStreamHeader header = header_of(lazy.stream, lazy.record_bytes);
-    lazy.file.store(StreamFile::create(path_of(lazy.suffix), header, budget_, lazy.why).release(),
+    lazy.file.store(StreamFile::create(path_of(lazy.suffix), header, space_, lazy.why, lazy.is_over).release(),
                     std::memory_order_release);
+    const StreamFile* made = lazy.file.load(std::memory_order_relaxed);
+    if (made != nullptr && lazy.is_over != nullptr) note_if_oldest_stay(made->can_drop());
   });
   StreamFile* file = lazy.file.load(std::memory_order_acquire);
   if (file == nullptr) lazy.refused.fetch_add(1, std::memory_order_relaxed);
   return file;
+}
+
+void Session::note_if_oldest_stay(bool can_drop) {
+  if (can_drop || !space_.drops_oldest()) return;
+  facts_.note("files of the session whose oldest records stay: their file system cannot give space back");
 }
 
 WavescopeCounterRecord* Session::new_counter() {
@@ -151,15 +159,27 @@ WavescopeCounterRecord* Session::new_counter() {
 }
 
 RecordLog* Session::create_ops_log(uint32_t record_bytes) {
-  auto* log = new (std::nothrow) RecordLog(path_of("ops"), budget_);
+  auto* log = new (std::nothrow) RecordLog(path_of("ops"), record_bytes, space_);
   if (log == nullptr) return nullptr;
   char page[WAVESCOPE_PAGE_BYTES] = {};
   const WavescopeStreamHeader header = header_of(WAVESCOPE_STREAM_OPS, record_bytes);
   std::memcpy(page, &header, sizeof header);
   const iovec piece{page, sizeof page};
+  note_if_oldest_stay(log->can_drop());
   if (log->append(&piece, 1)) return log;
   delete log;
   return nullptr;
+}
+
+bool Session::is_closed(const char* marker) {
+  const auto* record = reinterpret_cast<const WavescopeMarkerRecord*>(marker);
+  if (__atomic_load_n(&record->kind, __ATOMIC_ACQUIRE) != WAVESCOPE_MARKER_OPEN) return true;
+  return (__atomic_load_n(&record->flags, __ATOMIC_ACQUIRE) & WAVESCOPE_MARKER_ABANDONED) != 0;
+}
+
+bool Session::is_returned(const char* call) {
+  const auto* record = reinterpret_cast<const WavescopeCallRecord*>(call);
+  return (__atomic_load_n(&record->flags, __ATOMIC_ACQUIRE) & WAVESCOPE_CALL_OPEN) == 0;
 }
 
 void Session::thread_ends(ThreadState& state) {
@@ -191,6 +211,7 @@ void Session::quick_finish(const char* reason) {
   Session* session = to_finish();
   if (session == nullptr) return;
   FileThread::do_without();
+  session->facts_.begin_last_words();
   quick_hooks().run();
   char line[128];
   const int length = std::snprintf(line, sizeof line, "{\"fact\":\"end\",\"ns\":%llu,\"reason\":\"%s\"}\n",
@@ -207,9 +228,13 @@ void Session::trim() {
 void Session::finish(const char* reason) {
   Session* session = to_finish();
   if (session == nullptr) return;
+  session->facts_.begin_last_words();
   finish_hooks().run();
   session->note_losses(session->markers_, "markers");
   session->note_losses(session->calls_, "API calls");
+  if (const uint64_t refused = session->texts_.refused()) {
+    session->facts_.note(std::string("texts not recorded: ") + words_of(session->texts_.refusal()), refused);
+  }
   if (const uint64_t cut = CutOffGuard::cut_count()) {
     session->facts_.note("files of the session that somebody cut off: what was in them is lost", cut);
   }

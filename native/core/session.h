@@ -16,6 +16,7 @@
 #include "core/control.h"
 #include "core/facts_log.h"
 #include "core/record_log.h"
+#include "core/record_space.h"
 #include "core/stream_file.h"
 #include "core/text_log.h"
 #include "core/thread_state.h"
@@ -43,6 +44,7 @@ class Session {
   FactsLog& facts() { return facts_; }
   TextLog& texts() { return texts_; }
   Control& control() { return control_; }
+  const Control& control() const { return control_; }
   bool recording() const { return control_.recording(); }
 
   // A zeroed record of the calling thread's block, to be filled and then published; null when it is lost (counted).
@@ -64,7 +66,7 @@ class Session {
   // What the names of the process's files begin with.
   std::string name() const { return std::to_string(pid_) + "-" + std::to_string(start_ns_); }
   WavescopeStreamHeader header_of(WavescopeStream stream, uint32_t record_bytes) const;
-  uint64_t bytes_written() const { return budget_.used(); }
+  uint64_t bytes_written() const { return budget_.written(); }
 
   void thread_ends(ThreadState& state);
 
@@ -79,6 +81,7 @@ class Session {
     const char* const suffix;
     const WavescopeStream stream;
     const uint32_t record_bytes;
+    const IsOver is_over;
     std::atomic<StreamFile*> file{nullptr};
     std::atomic<uint64_t> refused{0};
     Refusal why = Refusal::kNone;  // there is no file
@@ -93,6 +96,9 @@ class Session {
   std::string path_of(const char* suffix) const { return folder_ + "/" + name() + "." + suffix; }
   void remove_files() const;
   void trim();
+  static bool is_closed(const char* marker);
+  static bool is_returned(const char* call);
+  void note_if_oldest_stay(bool can_drop);
   void note_losses(const LazyStream& lazy, const char* what);
 
   template <typename Record>
@@ -111,9 +117,10 @@ class Session {
   FactsLog facts_;
   TextLog texts_;
   Control control_;
-  LazyStream markers_{"markers", WAVESCOPE_STREAM_MARKERS, sizeof(WavescopeMarkerRecord)};
-  LazyStream calls_{"calls", WAVESCOPE_STREAM_CALLS, sizeof(WavescopeCallRecord)};
-  LazyStream counters_{"counters", WAVESCOPE_STREAM_COUNTERS, sizeof(WavescopeCounterRecord)};
+  RecordSpace space_;
+  LazyStream markers_{"markers", WAVESCOPE_STREAM_MARKERS, sizeof(WavescopeMarkerRecord), is_closed};
+  LazyStream calls_{"calls", WAVESCOPE_STREAM_CALLS, sizeof(WavescopeCallRecord), is_returned};
+  LazyStream counters_{"counters", WAVESCOPE_STREAM_COUNTERS, sizeof(WavescopeCounterRecord), nullptr};
   std::mutex counter_mutex_;
   RecordCursor counter_cursor_{};
   std::atomic<uint32_t> last_marker_{0};

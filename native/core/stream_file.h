@@ -1,8 +1,9 @@
 // A stream of fixed-size records in mapped file pages, filled by many threads at once.
 //
 // The file grows by windows, each mapped where there is room and kept, so a record never moves and no more address space
-// is taken than there are records. A thread takes a block of records at a time and fills it without any lock. Disk space
-// is allocated before it is used: a full disk refuses a block and never kills the process.
+// is taken than there are records: a window goes when all its records were dropped. A thread takes a block of records at a
+// time and fills it without any lock. Disk space is allocated before it is used: a full disk refuses a block and never kills
+// the process.
 #ifndef WAVESCOPE_CORE_STREAM_FILE_H
 #define WAVESCOPE_CORE_STREAM_FILE_H
 
@@ -13,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "core/byte_budget.h"
 #include "core/own_file.h"
+#include "core/record_space.h"
 #include "format/chunk_format.h"
 
 namespace wavescope {
@@ -25,13 +26,16 @@ struct RecordCursor {
   char* end;
 };
 
-class StreamFile {
+// Whether nobody will write to a published record any more.
+using IsOver = bool (*)(const char* record);
+
+class StreamFile final : public SpentStream {
  public:
   static constexpr uint64_t kBlockBytes = 3 * WAVESCOPE_PAGE_BYTES;  // a multiple of every record size
 
-  // A new file with its header, or null when it cannot be made, and why.
-  static std::unique_ptr<StreamFile> create(const std::string& path, const WavescopeStreamHeader& header, ByteBudget& budget,
-                                            Refusal& why_not);
+  // A new file with its header, or null when it cannot be made, and why. Without `is_record_over` no record is ever dropped.
+  static std::unique_ptr<StreamFile> create(const std::string& path, const WavescopeStreamHeader& header, RecordSpace& space,
+                                            Refusal& why_not, IsOver is_record_over = nullptr);
   ~StreamFile();
   StreamFile(const StreamFile&) = delete;
   StreamFile& operator=(const StreamFile&) = delete;
@@ -44,6 +48,8 @@ class StreamFile {
     return record;
   }
 
+  bool can_drop() const { return can_drop_; }
+
   // Lets another thread use what is left of a block; called when a thread ends.
   void give_back(RecordCursor& cursor);
 
@@ -51,18 +57,32 @@ class StreamFile {
   uint64_t lost(Refusal refusal) const { return lost_[static_cast<int>(refusal)].load(std::memory_order_relaxed); }
 
  private:
-  StreamFile(const std::string& path, uint32_t record_bytes, ByteBudget& budget);
+  struct MappedPart {
+    FileWindow window;
+    uint64_t dropped_bytes;
+  };
+
+  StreamFile(const std::string& path, uint32_t record_bytes, RecordSpace& space, IsOver is_record_over);
+  bool is_over(const FilePart& block) override;
+  void drop(const std::vector<FilePart>& parts) override;
   bool refill(RecordCursor& cursor);
   Refusal take_block(RecordCursor& cursor);
+  bool take_spare(RecordCursor& cursor);
+  void let_go_if_full(RecordCursor& cursor);
   Refusal grow(uint64_t least_bytes);
   bool was_cut() const;
+  MappedPart& part_at(uint64_t offset);
+  uint64_t count_records(const FilePart& part);
+  void forget_pages(FilePart part);
 
   OwnFile file_;
   const uint32_t record_bytes_;
-  ByteBudget& budget_;
+  RecordSpace& space_;
+  const IsOver is_record_over_;
+  const bool can_drop_;
   std::atomic<uint64_t> lost_[kRefusals] = {};
   std::mutex mutex_;  // of all below
-  std::vector<FileWindow> windows_;
+  std::vector<MappedPart> parts_;
   uint64_t taken_ = 0;  // bytes of the file that were given out
   std::vector<RecordCursor> spare_;
 };

@@ -13,7 +13,18 @@ constexpr std::size_t kBytesPerEntry = 96;  // of the hash table, about
 
 }  // namespace
 
-TextLog::TextLog(const std::string& path, ByteBudget& budget) : log_(path, budget) {}
+TextLog::TextLog(const std::string& path, ByteBudget& budget)
+    : log_(path, budget, WhenCut::kEnds, ByteBudget::Lasting::kText) {}
+
+uint64_t TextLog::refused() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return refused_;
+}
+
+Refusal TextLog::refusal() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return log_.refusal();
+}
 
 uint64_t TextLog::intern(std::string_view text) {
   text = text.substr(0, kLongestText);
@@ -22,6 +33,7 @@ uint64_t TextLog::intern(std::string_view text) {
   const auto known = ids_.find(key);
   if (known != ids_.end()) return known->second;
   const uint64_t id = write(text);
+  if (id == 0) ++refused_;
   if (id != 0 && remembered_bytes_ < kMostRememberedBytes) {
     remembered_bytes_ += text.size() + kBytesPerEntry;
     ids_.emplace(std::move(key), id);

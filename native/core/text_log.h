@@ -21,6 +21,10 @@ class TextLog {
   // 64 KiB is cut. Memory is bounded: when very many different texts were seen, further ones are written each time.
   uint64_t intern(std::string_view text);
 
+  // How often a text could not be written, and why it could not the last time.
+  uint64_t refused();
+  Refusal refusal();
+
   // Gives back space that was allocated ahead. Safe in a signal handler.
   void trim() { log_.trim(); }
 
@@ -30,6 +34,7 @@ class TextLog {
   std::mutex mutex_;
   AppendLog log_;
   uint64_t last_id_ = 0;
+  uint64_t refused_ = 0;
   uint64_t remembered_bytes_ = 0;
   std::unordered_map<std::string, uint64_t> ids_;
   std::vector<char> entry_;

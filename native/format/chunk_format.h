@@ -78,7 +78,7 @@ enum WavescopeStream {
   WAVESCOPE_STREAM_PENDING = 5,
 };
 
-typedef struct WavescopeStreamHeader {  // padded to one page
+typedef struct WavescopeStreamHeader {  // with what was dropped padded to one page
   char magic[8];
   uint32_t version;
   uint32_t stream;  // WavescopeStream
@@ -87,7 +87,25 @@ typedef struct WavescopeStreamHeader {  // padded to one page
   uint64_t start_ns;
 } WavescopeStreamHeader;
 
+typedef struct WavescopeDroppedOps {
+  uint16_t gpu;
+  uint16_t queue;
+  uint32_t kind;  // WavescopeOpKind
+  uint64_t count;
+} WavescopeDroppedOps;
+
+#define WAVESCOPE_DROPPED_OPS 252
+#define WAVESCOPE_ANY_GPU 0xffff
+
+// Follows the header where the newest records were kept (WAVESCOPE_KEEP): what made room for them is a hole in the file.
+typedef struct WavescopeDropped {
+  uint64_t records;  // of calls and markers; of ops the places from the first on that are no longer to be read
+  uint64_t entries;  // of `ops` that are in use
+  WavescopeDroppedOps ops[WAVESCOPE_DROPPED_OPS];  // by queue; when there are more queues, the last counts those beyond
+} WavescopeDropped;
+
 enum WavescopeOpKind {
+  WAVESCOPE_OP_NONE = 0,  // of an op in flight: the runtime refused it, so it never ran
   WAVESCOPE_OP_DISPATCH = 1,
   WAVESCOPE_OP_COPY = 2,
   WAVESCOPE_OP_FILL = 3,
@@ -138,12 +156,13 @@ typedef struct WavescopePendingSignal {
 
 #define WAVESCOPE_PENDING_SLOTS 1024
 #define WAVESCOPE_PLACE_NOWHERE UINT64_MAX
+#define WAVESCOPE_PLACE_LATER (UINT64_MAX - 1)
 
 typedef struct WavescopePendingBlock {  // the records of the pending stream
   uint64_t filled;  // slots in use, from the first on; stored after their records
   uint8_t spare[WAVESCOPE_PAGE_BYTES - 8];
   // 0: complete if its signal is, which then has the times. Else the record has them, and this is 1 + its place in the ops
-  // stream, where it is if that stream is so long; NOWHERE when it was counted as lost.
+  // stream, where it is if that stream is so long; LATER when it has none yet, NOWHERE when it was counted as lost.
   uint64_t places[WAVESCOPE_PENDING_SLOTS];
   WavescopePendingSignal signals[WAVESCOPE_PENDING_SLOTS];
   WavescopeOpRecord records[WAVESCOPE_PENDING_SLOTS];
@@ -177,6 +196,7 @@ enum WavescopeMarkerFlags {
   WAVESCOPE_MARKER_START_STOP = 1,  // roctxRangeStartA/Stop: not part of a thread's nesting
   WAVESCOPE_MARKER_OTHER_THREAD = 2,  // closed on another thread than it was opened on
   WAVESCOPE_MARKER_NVTX = 4,
+  WAVESCOPE_MARKER_ABANDONED = 8,  // its thread ended and left it open
 };
 
 enum WavescopePayloadKind {  // of the number that an NVTX marker carries
@@ -209,7 +229,7 @@ typedef struct WavescopeMarkerRecord {
 
 enum WavescopeSkipReason {
   WAVESCOPE_SKIP_APP_SIGNAL = 0,  // lite mode leaves dispatches with the application's signal alone
-  WAVESCOPE_SKIP_GRAPH_BATCH = 1,  // batches are recorded in full and hip mode only
+  WAVESCOPE_SKIP_GRAPH_BATCH = 1,  // lite mode leaves batches alone
   WAVESCOPE_SKIP_PAUSED = 2,
   WAVESCOPE_SKIP_FILTER = 3,  // the kernel name does not match --kernel; counted by who reads the records
   WAVESCOPE_SKIP_NOT_INTERCEPTED = 4,
@@ -249,10 +269,13 @@ typedef struct WavescopeTextEntry {  // followed by `bytes` bytes of UTF-8, padd
   uint64_t bytes;
 } WavescopeTextEntry;
 
-typedef struct WavescopeControlPage {  // mapped by the collector, written by `wavescope start|stop PID`
+typedef struct WavescopeControlPage {  // mapped by the collector, written by `wavescope start|stop PID` and who copies
   char magic[8];
   uint32_t version;
   uint32_t recording;  // 0 paused, 1 recording
+  uint64_t still_until_ns;  // until then no record is dropped, as somebody reads them
+  uint32_t dropping;  // 1 while the collector drops records
+  uint32_t spare;
 } WavescopeControlPage;
 
 #ifdef __cplusplus
@@ -265,7 +288,8 @@ static_assert(sizeof(WavescopeCounterRecord) == 128, "counter");
 static_assert(sizeof(WavescopeTextEntry) == 16, "text");
 static_assert(sizeof(WavescopePendingSignal) == 64, "signal");
 static_assert(sizeof(WavescopePendingBlock) == 35 * WAVESCOPE_PAGE_BYTES, "pending");
-static_assert(sizeof(WavescopeControlPage) == 16, "control");
+static_assert(sizeof(WavescopeControlPage) == 32, "control");
+static_assert(sizeof(WavescopeStreamHeader) + sizeof(WavescopeDropped) <= WAVESCOPE_PAGE_BYTES, "dropped");
 #endif
 
 #endif

@@ -57,9 +57,9 @@ std::vector<WavescopeMarkerRecord> records_of(const std::string& path) {
   return records;
 }
 
-std::unique_ptr<StreamFile> new_stream(const char* name, ByteBudget& budget) {
+std::unique_ptr<StreamFile> new_stream(const char* name, RecordSpace& space) {
   Refusal why_not = Refusal::kNone;
-  auto stream = StreamFile::create(path_of(name), marker_header(), budget, why_not);
+  auto stream = StreamFile::create(path_of(name), marker_header(), space, why_not);
   CHECK((stream == nullptr) == (why_not != Refusal::kNone));
   return stream;
 }
@@ -68,7 +68,8 @@ void threads_fill_their_own_blocks() {
   constexpr uint32_t kThreads = 8;
   constexpr uint32_t kEach = 20000;
   ByteBudget budget(UINT64_MAX);
-  auto stream = new_stream("threads", budget);
+  RecordSpace space(budget);
+  auto stream = new_stream("threads", space);
   CHECK(stream != nullptr);
   std::vector<std::thread> threads;
   for (uint32_t thread = 0; thread < kThreads; ++thread) {
@@ -100,7 +101,8 @@ void threads_fill_their_own_blocks() {
 
 void what_a_thread_leaves_is_used() {
   ByteBudget budget(UINT64_MAX);
-  auto stream = new_stream("left", budget);
+  RecordSpace space(budget);
+  auto stream = new_stream("left", space);
   for (uint32_t i = 0; i < 1000; ++i) {
     RecordCursor cursor{};
     auto* record = static_cast<WavescopeMarkerRecord*>(stream->next(cursor));
@@ -116,7 +118,8 @@ void what_a_thread_leaves_is_used() {
 
 void a_spent_budget_is_a_counted_loss() {
   ByteBudget budget(2 * StreamFile::kBlockBytes);
-  auto stream = new_stream("budget", budget);
+  RecordSpace space(budget);
+  auto stream = new_stream("budget", space);
   const uint64_t room = 2 * StreamFile::kBlockBytes / sizeof(WavescopeMarkerRecord);
   RecordCursor cursor{};
   for (uint64_t i = 0; i < room; ++i) CHECK(stream->next(cursor) != nullptr);
@@ -131,7 +134,8 @@ void a_file_that_may_not_grow() {
   const rlimit small{1 << 20, before.rlim_max};
   CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
   ByteBudget budget(UINT64_MAX);
-  auto stream = new_stream("limit", budget);
+  RecordSpace space(budget);
+  auto stream = new_stream("limit", space);
   CHECK(stream != nullptr);
   RecordCursor cursor{};
   uint64_t written = 0;
@@ -177,7 +181,8 @@ bool append_to(RecordLog& log, const std::string& bytes) {
 
 void records_are_appended_whole_or_not_at_all() {
   ByteBudget budget(UINT64_MAX);
-  RecordLog log(path_of("records"), budget);
+  RecordSpace space(budget);
+  RecordLog log(path_of("records"), sizeof(WavescopeOpRecord), space);
   const std::string piece(100000, 'z');
   for (int i = 0; i < 40; ++i) CHECK(append_to(log, piece));
   CHECK(content_of(path_of("records")) == std::string(4000000, 'z'));
@@ -196,7 +201,8 @@ void records_beyond_a_limit_leave_the_file_as_it_was() {
   rlimit before{};
   CHECK(getrlimit(RLIMIT_FSIZE, &before) == 0);
   ByteBudget budget(250000);
-  RecordLog log(path_of("few_records"), budget);
+  RecordSpace space(budget);
+  RecordLog log(path_of("few_records"), sizeof(WavescopeOpRecord), space);
   const std::string piece(100000, 'z');
   CHECK(append_to(log, piece));
   const rlimit small{150000, before.rlim_max};
@@ -219,7 +225,8 @@ bool has_descriptor_of(const std::string& path) {
 
 void no_descriptor_is_kept() {
   ByteBudget budget(UINT64_MAX);
-  auto stream = new_stream("without", budget);
+  RecordSpace space(budget);
+  auto stream = new_stream("without", space);
   AppendLog log(path_of("without_log"), budget);
   CHECK(log.append("x", 1));
   CHECK(!has_descriptor_of(path_of("without")) && !has_descriptor_of(path_of("without_log")));
@@ -243,7 +250,8 @@ void files_are_for_their_user_alone() {
 void a_file_in_the_place_of_a_log_is_left_alone() {
   ByteBudget budget(UINT64_MAX);
   AppendLog log(path_of("replaced"), budget);
-  auto stream = new_stream("replaced_stream", budget);
+  RecordSpace space(budget);
+  auto stream = new_stream("replaced_stream", space);
   const std::string line(1000, 'x');
   CHECK(log.append(line.data(), line.size()));
   for (const char* name : {"replaced", "replaced_stream"}) {
@@ -263,7 +271,8 @@ void a_file_in_the_place_of_a_log_is_left_alone() {
 
 void a_stream_that_is_cut_off_loses_records_only() {
   ByteBudget budget(UINT64_MAX);
-  auto stream = new_stream("cut_stream", budget);
+  RecordSpace space(budget);
+  auto stream = new_stream("cut_stream", space);
   RecordCursor cursor{};
   auto* record = static_cast<WavescopeMarkerRecord*>(stream->next(cursor));
   publish(record, WAVESCOPE_MARKER_MARK);
@@ -310,7 +319,8 @@ void another_bus_error_is_not_held_up() {
 
 void a_file_is_never_taken_over() {
   ByteBudget budget(UINT64_MAX);
-  CHECK(new_stream("threads", budget) == nullptr);
+  RecordSpace space(budget);
+  CHECK(new_stream("threads", space) == nullptr);
   AppendLog log(path_of("large"), budget);
   CHECK(!log.usable());
   CHECK(!log.append("x", 1));

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/clock_period.h"
 #include "core/command_line.h"
 #include "core/control.h"
 #include "core/environment.h"
@@ -102,15 +103,22 @@ void facts_are_json_whatever_is_in_them() {
         "{\"fact\":\"note\",\"text\":\"lost\",\"count\":3}\n");
 }
 
+void clocks_are_read_less_often_after_an_hour() {
+  CHECK(clock_period_ns(200, 0) == 200 && clock_period_ns(200, 17999) == 200);
+  CHECK(clock_period_ns(200, 18000) == 400 && clock_period_ns(200, 71999) == 1600);
+  CHECK(clock_period_ns(200, 72000) == 3200 && clock_period_ns(200, UINT64_MAX) == 3200);
+}
+
 void settings_come_from_variables() {
   variables.clear();
   CHECK(!read_settings(variable).enabled());
   variables = {{"WAVESCOPE_OUTPUT", "/somewhere"}, {"WAVESCOPE_MODE", "full"},      {"WAVESCOPE_MAX_BYTES", "1000"},
-               {"WAVESCOPE_DELAY_MS", "5"},        {"WAVESCOPE_DURATION_MS", "20"}, {"WAVESCOPE_START_PAUSED", "1"}};
+               {"WAVESCOPE_DELAY_MS", "5"},        {"WAVESCOPE_DURATION_MS", "20"}, {"WAVESCOPE_START_PAUSED", "1"},
+               {"WAVESCOPE_KEEP", "newest"}};
   const Settings read = read_settings(variable);
   CHECK(read.output == "/somewhere" && read.mode == Mode::kFull && read.max_bytes == 1000);
   CHECK(read.delay_ns == 5000000 && read.duration_ns == 20000000 && read.start_paused && !read.verbose);
-  CHECK(read.keeps_signals);
+  CHECK(read.keeps_signals && read.keep == Keep::kNewest);
   CHECK(read.cupti.empty() && read.slice_ns == 20000000 && read.slice_period_ns == 400000000 && read.flush_ns == 250000000);
   variables = {{"WAVESCOPE_CUPTI", "/cuda/libcupti.so"},
                {"WAVESCOPE_SLICE_MS", "7"},
@@ -120,8 +128,10 @@ void settings_come_from_variables() {
   CHECK(cuda.cupti == "/cuda/libcupti.so" && cuda.slice_ns == 7000000);
   CHECK(cuda.slice_period_ns == 70000000 && cuda.flush_ns == 1000000000);
   variables = {{"WAVESCOPE_OUTPUT", "x"},   {"WAVESCOPE_MODE", "nonsense"}, {"WAVESCOPE_MAX_BYTES", "12 GB"},
-               {"WAVESCOPE_FLUSH_MS", "0"}, {"WAVESCOPE_SLICE_MS", "-1"},   {"WAVESCOPE_SIGNALS", "runtime"}};
+               {"WAVESCOPE_FLUSH_MS", "0"}, {"WAVESCOPE_SLICE_MS", "-1"},   {"WAVESCOPE_SIGNALS", "runtime"},
+               {"WAVESCOPE_KEEP", "most"}};
   const Settings odd = read_settings(variable);
+  CHECK(odd.keep == Keep::kOldest);
   CHECK(odd.flush_ns == 250000000 && odd.slice_ns == 20000000 && odd.slice_period_ns == 400000000);
   variables = {{"WAVESCOPE_SLICE_MS", "0"}};
   CHECK(read_settings(variable).slice_ns == 0);
@@ -186,6 +196,7 @@ int main() {
   a_full_text_stream_gives_no_ids();
   facts_are_json_whatever_is_in_them();
   settings_come_from_variables();
+  clocks_are_read_less_often_after_an_hour();
   recording_follows_the_page_and_the_window();
   the_launcher_with_several_ranks_wins();
   a_command_names_the_program_and_not_its_loader();

@@ -54,6 +54,14 @@ OVERLOADED(hipMemcpyFromSymbol, void*, const void*, size_t, size_t, hipMemcpyKin
 OVERLOADED(hipMemcpyFromSymbolAsync, void*, const void*, size_t, size_t, hipMemcpyKind, hipStream_t)
 OVERLOADED(hipMallocAsync, void**, size_t, hipStream_t)
 OVERLOADED(hipMallocFromPoolAsync, void**, size_t, hipMemPool_t, hipStream_t)
+#if HIP_VERSION >= 70100000
+OVERLOADED(hipLibraryLoadData, hipLibrary_t*, const void*, hipJitOption*, void**, unsigned int, hipLibraryOption*, void**,
+           unsigned int)
+OVERLOADED(hipLibraryLoadFromFile, hipLibrary_t*, const char*, hipJitOption*, void**, unsigned int, hipLibraryOption*,
+           void**, unsigned int)
+#define hipLibraryLoadData hipLibraryLoadData_overload
+#define hipLibraryLoadFromFile hipLibraryLoadFromFile_overload
+#endif
 #define hipLaunchCooperativeKernel hipLaunchCooperativeKernel_overload
 #define hipLaunchCooperativeKernelMultiDevice hipLaunchCooperativeKernelMultiDevice_overload
 #define hipExtLaunchMultiKernelMultiDevice hipExtLaunchMultiKernelMultiDevice_overload

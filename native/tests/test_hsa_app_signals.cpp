@@ -77,11 +77,11 @@ void a_signal_is_read_before_it_is_used_again() {
   value->value = 1;
   CHECK(slots.take(1, signal));
   WavescopePendingBlock kept = block_in_use();
-  CHECK(kept.signals[0].value == 0 && kept.signals[0].start_ticks == 10 && kept.signals[0].end_ticks == 20);
-  CHECK(kept.signals[1].value == 1 && kept.places[0] == 0);
+  CHECK(kept.places[0] == WAVESCOPE_PLACE_LATER && kept.records[0].start == 10 && kept.records[0].end == 20);
+  CHECK(kept.signals[1].value == 1 && kept.places[1] == 0);
   slots.signals->release_signal(signal, true);  // destroyed before the GPU was done
   kept = block_in_use();
-  CHECK(kept.signals[1].value == 0 && kept.signals[1].start_ticks == 0 && kept.signals[1].end_ticks == 0);
+  CHECK(kept.places[1] == WAVESCOPE_PLACE_LATER && kept.records[1].start == 0 && kept.records[1].end == 0);
   signal_destroy(signal);
 }
 
@@ -121,7 +121,7 @@ void the_watch_keeps_what_signals_say() {
       CHECK(slots.take(slot, made[slot]));
       watch.published(slots.block);
     }
-    // The watch is done with a slot when it says so, which is after it has completed the kept signal.
+    // The watch is done with a slot when it says so, which is after it has filled the kept record.
     const uint64_t taken = tag_of(slots.block->generation, kTaken);
     const auto is_kept = [&](uint32_t slot) { return slots.block->tag[slot].load(std::memory_order_acquire) == taken; };
     for (uint32_t slot = 0; slot < kCount; ++slot) {
@@ -137,10 +137,9 @@ void the_watch_keeps_what_signals_say() {
     finish_on_gpu(made[7], 5, 6);
     wait_until([&] { return is_kept(7); });
     const WavescopePendingBlock kept = block_in_use();
-    CHECK(kept.signals[7].start_ticks == 5 && kept.signals[7].end_ticks == 6);
-    for (uint32_t slot = 0; slot < kCount; ++slot) CHECK(kept.signals[slot].value == 0);
-    CHECK(kept.signals[39].start_ticks == use * 1000 + 39 && kept.signals[39].end_ticks == use * 1000 + 40);
-    for (uint32_t slot = 0; slot < kCount; ++slot) slots.block->own[slot]->value = 1;
+    CHECK(kept.records[7].start == 5 && kept.records[7].end == 6);
+    for (uint32_t slot = 0; slot < kCount; ++slot) CHECK(kept.places[slot] == WAVESCOPE_PLACE_LATER);
+    CHECK(kept.records[39].start == use * 1000 + 39 && kept.records[39].end == use * 1000 + 40);
     slots.pool->give_back(slots.block);
     CHECK(slots.pool->take() == slots.block);
   }

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "collector_hsa/ring_guard.h"
+#include "collector_hsa/stalled_queues.h"
 #include "tests/played_hsa_runtime.h"
 
 extern "C" bool OnLoad(void* tables, uint64_t, uint64_t, const char* const*);
@@ -16,6 +17,11 @@ extern "C" bool OnLoad(void* tables, uint64_t, uint64_t, const char* const*);
 extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() { return "detect_leaks=0"; }
 
 namespace {
+
+void pass(RingGuard& guard, const Packet* packets, uint64_t count, uint64_t next_index, RingGuard::Writer writer) {
+  guard.set_next_index(next_index);
+  guard.pass(packets, count, writer);
+}
 
 constexpr uint32_t kSize = 64;
 
@@ -96,11 +102,11 @@ Packet a_packet(bool has_signal) {
 void a_ring_is_never_full(bool has_signals) {
   write_index = UINT64_MAX;  // more packets follow: none may be set aside
   Queue queue;
-  RingGuard guard(queue.api, &queue.queue, true);
+  RingGuard guard(queue.api, &queue.queue, WhenFull::kStops);
   against_the_gpu(kSize - 2, [&] {
     for (uint64_t i = 0; i < 2000; ++i) {
       const Packet packet = a_packet(has_signals);
-      guard.pass(&packet, 1, i + 1, write);
+      pass(guard, &packet, 1, i + 1, write);
     }
   });
   CHECK(written == 2000 && most_in_ring < kSize);
@@ -112,7 +118,7 @@ void a_ring_is_never_full(bool has_signals) {
 void batches_of_any_size_pass() {
   write_index = UINT64_MAX;
   Queue queue;
-  RingGuard guard(queue.api, &queue.queue, true);
+  RingGuard guard(queue.api, &queue.queue, WhenFull::kStops);
   std::minstd_rand chance(7);
   uint64_t sent = 0;
   against_the_gpu(kSize / 2, [&] {
@@ -120,7 +126,7 @@ void batches_of_any_size_pass() {
       std::vector<Packet> batch(1 + chance() % (kSize / 2 - 4));
       for (Packet& packet : batch) packet = a_packet(chance() % 2 == 0);
       sent += batch.size();
-      guard.pass(batch.data(), batch.size(), sent, write);
+      pass(guard, batch.data(), batch.size(), sent, write);
     }
   });
   CHECK(written == sent && most_in_ring < kSize);
@@ -129,23 +135,91 @@ void batches_of_any_size_pass() {
   std::atomic<bool> is_over{false};
   std::thread gpu([&] { run_gpu(is_over); });
   const std::vector<Packet> whole(kSize, a_packet(true));
-  guard.pass(whole.data(), whole.size(), sent + kSize, [](const void*, uint64_t count) { CHECK(count == kSize); });
+  pass(guard, whole.data(), whole.size(), sent + kSize, [](const void*, uint64_t count) { CHECK(count == kSize); });
   is_over = true;
   gpu.join();
   guard.give_back_signals();
 }
 
+std::vector<uint64_t> calls;  // packets of each
+std::atomic<uint64_t> read_index{0};
+
+// A runtime that takes more than one call gets as many packets at a time as there is room for, however many came at once.
+void a_batch_goes_on_in_parts(WhenFull when_full) {
+  write_index = UINT64_MAX;
+  Queue queue;
+  RingGuard guard(queue.api, &queue.queue, when_full);
+  against_the_gpu(kSize / 2, [&] {
+    for (uint64_t batch = 0; batch < 20; ++batch) {
+      std::vector<Packet> whole(kSize);
+      for (Packet& packet : whole) packet = a_packet(batch % 2 == 0);
+      pass(guard, whole.data(), whole.size(), (batch + 1) * kSize, write);
+    }
+  });
+  CHECK(written == 20 * kSize && most_in_ring < kSize);
+  guard.give_back_signals();
+}
+
+// A GPU that does nothing: what has no room comes with one call, the last.
+void what_is_set_aside_comes_at_once() {
+  write_index = UINT64_MAX;
+  Queue queue;
+  RingGuard guard(queue.api, &queue.queue, WhenFull::kStagesFew);
+  ring.clear();
+  calls.clear();
+  const auto note = [](const void* packets, uint64_t count) { calls.push_back(count), write(packets, count); };
+  const std::vector<Packet> few(kSize / 2, a_packet(false));
+  const std::vector<Packet> most(kSize - 1, a_packet(false));
+  pass(guard, few.data(), few.size(), few.size(), note);
+  CHECK((calls == std::vector<uint64_t>(4, kSize / 8)));
+  calls.clear();
+  pass(guard, most.data(), most.size(), few.size() + most.size(), note);
+  CHECK((calls == std::vector<uint64_t>{8, 8, 8, kSize - 1 - 3 * 8}));
+  guard.give_back_signals();
+}
+
+// Behind packets that were set aside others wait at the doorbell, so that the runtime never finds too many.
+void a_stalled_queue_is_waited_for() {
+  Queue queue;
+  queue.queue.doorbell_signal.handle = 4711;
+  queue.api.queue_load_read_index = [](const hsa_queue_t*) { return read_index.load(); };
+  RingGuard guard(queue.api, &queue.queue, WhenFull::kStagesFew);
+  ring.clear();
+  const std::vector<Packet> most(kSize - 1, a_packet(false));
+  pass(guard, most.data(), most.size(), most.size(), write);
+  CHECK(!stalled_queues.any());
+  pass(guard, most.data(), most.size(), 2 * most.size(), write);
+  CHECK(stalled_queues.any());
+  write_index = StalledQueues::kMostWaiting;
+  stalled_queues.wait_for_room(hsa_signal_t{4711}, queue.api);  // few wait
+  write_index = StalledQueues::kMostWaiting + 1;
+  stalled_queues.wait_for_room(hsa_signal_t{4712}, queue.api);  // another signal
+  std::atomic<bool> has_rung{false};
+  std::thread submitting([&] {
+    stalled_queues.wait_for_room(hsa_signal_t{4711}, queue.api);
+    has_rung = true;
+  });
+  usleep(20000);
+  CHECK(!has_rung);
+  read_index = 1;
+  submitting.join();
+  CHECK(has_rung);
+  guard.give_back_signals();
+  CHECK(!stalled_queues.any());
+  read_index = 0;
+}
+
 // The last packet that was announced is the runtime's to set aside, and in newer ones all are, so that a thread never waits
 // for itself for long.
-void what_can_be_set_aside_passes(bool is_last, bool stops_when_full) {
+void what_can_be_set_aside_passes(bool is_last, WhenFull when_full) {
   Queue queue;
-  RingGuard guard(queue.api, &queue.queue, stops_when_full);
+  RingGuard guard(queue.api, &queue.queue, when_full);
   ring.clear();
   written = 0;
   for (uint64_t i = 0; i < 3 * kSize; ++i) {
     const Packet packet = a_packet(true);
     write_index = is_last ? i + 1 : UINT64_MAX;
-    guard.pass(&packet, 1, i + 1, write);
+    pass(guard, &packet, 1, i + 1, write);
   }
   CHECK(written == 3 * kSize);
   guard.give_back_signals();
@@ -154,12 +228,12 @@ void what_can_be_set_aside_passes(bool is_last, bool stops_when_full) {
 void packets_of_unknown_kinds_are_not_touched() {
   write_index = UINT64_MAX;
   Queue queue;
-  RingGuard guard(queue.api, &queue.queue, true);
+  RingGuard guard(queue.api, &queue.queue, WhenFull::kStops);
   ring.clear();
   written = added = 0;
   Packet packet{};
   packet.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC;
-  for (uint64_t i = 0; i < kSize / 2; ++i) guard.pass(&packet, 1, i + 1, write);
+  for (uint64_t i = 0; i < kSize / 2; ++i) pass(guard, &packet, 1, i + 1, write);
   CHECK(written == kSize / 2 && added > 0);
   for (const Packet& passed : ring) {
     CHECK((passed.header == HSA_PACKET_TYPE_VENDOR_SPECIFIC) == (passed.completion_signal.handle == 0));
@@ -172,11 +246,11 @@ void without_signals_packets_pass_untouched() {
   queue.api.signal_create = [](hsa_signal_value_t, uint32_t, const hsa_agent_t*, uint64_t, hsa_signal_t*) {
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   };
-  RingGuard guard(queue.api, &queue.queue, true);
+  RingGuard guard(queue.api, &queue.queue, WhenFull::kStops);
   ring.clear();
   for (uint64_t i = 0; i < 3 * kSize; ++i) {
     const Packet packet = a_packet(false);
-    guard.pass(&packet, 1, i + 1, write);
+    pass(guard, &packet, 1, i + 1, write);
     CHECK(ring.back().completion_signal.handle == 0);
   }
 }
@@ -191,7 +265,7 @@ void submit_through_the_collector(uint64_t count) {
   CHECK(written == count && added == 0 && most_in_ring < kSize);
 }
 
-// Paused from the start; then graph batches, which standard mode does not time; then after the end of the recording.
+// Paused from the start; then batches, which lite mode does not time; then after the end of the recording.
 void it_holds_without_recording() {
   make_tables();
   write_index = UINT64_MAX;
@@ -217,14 +291,20 @@ int main() {
   a_ring_is_never_full(false);
   a_ring_is_never_full(true);
   batches_of_any_size_pass();
-  what_can_be_set_aside_passes(true, true);
-  what_can_be_set_aside_passes(false, false);
+  a_batch_goes_on_in_parts(WhenFull::kSetsAside);
+  a_batch_goes_on_in_parts(WhenFull::kStagesFew);
+  what_is_set_aside_comes_at_once();
+  a_stalled_queue_is_waited_for();
+  what_can_be_set_aside_passes(true, WhenFull::kStops);
+  what_can_be_set_aside_passes(false, WhenFull::kSetsAside);
+  what_can_be_set_aside_passes(false, WhenFull::kStagesFew);
   packets_of_unknown_kinds_are_not_touched();
   without_signals_packets_pass_untouched();
   char pattern[] = "/tmp/wavescope-ring-XXXXXX";
   folder = mkdtemp(pattern);
   setenv("WAVESCOPE_OUTPUT", folder.c_str(), 1);
   setenv("WAVESCOPE_START_PAUSED", "1", 1);
+  setenv("WAVESCOPE_MODE", "lite", 1);
   it_holds_without_recording();
   return std::system(("rm -r " + folder).c_str());
 }

@@ -290,6 +290,37 @@ void test_buffers_are_shared_by_descriptor() {
   CHECK(test.render(0x2e, prime) == EINVAL);
 }
 
+// By what it notes at a buffer ROCr 7 knows the memory that another process shares.
+void test_buffers_carry_notes() {
+  TestMachine test;
+  ExportDmaBufferArguments exported{test.allocate(0, mebibyte, memory_vram), O_CLOEXEC, 0};
+  CHECK(test.call(0x24, exported) == 0);
+  PrimeHandleArguments prime{0, 0, static_cast<int>(exported.descriptor)};
+  CHECK(test.render(0x2e, prime) == 0);
+  GemMetadataArguments note{prime.handle, GemMetadataOperation::set, {3, 5, 4, {4711}}};
+  CHECK(test.render(0x46, note) == 0);
+  PrimeHandleArguments again{0, 0, prime.descriptor};
+  CHECK(test.render(0x2e, again) == 0 && again.handle != prime.handle);
+  GemMetadataArguments read{again.handle, GemMetadataOperation::get, {}};
+  CHECK(test.render(0x46, read) == 0 && read.metadata.bytes == 4 && read.metadata.data[0] == 4711);
+  CHECK(read.metadata.flags == 3 && read.metadata.tiling == 5);
+  note.metadata.bytes = sizeof note.metadata.data + 1;
+  CHECK(test.render(0x46, note) == EINVAL);
+  note.operation = static_cast<GemMetadataOperation>(3);
+  CHECK(test.render(0x46, note) == EINVAL);
+  note.handle = 99;
+  CHECK(test.render(0x46, note) == ENOENT);
+
+  BufferCreation creation{};
+  GemOperationArguments creation_of{prime.handle, GemOperation::tell_creation, reinterpret_cast<uint64_t>(&creation)};
+  CHECK(test.render(0x50, creation_of) == 0 && creation.bytes == mebibyte && creation.domains == domain_vram);
+  creation_of.address = 8;
+  CHECK(test.render(0x50, creation_of) == EFAULT);
+  creation_of.handle = 99;
+  CHECK(test.render(0x50, creation_of) == ENOENT);
+  close(prime.descriptor);
+}
+
 void test_render_nodes() {
   TestMachine test;
   char name[8] = "";
@@ -333,10 +364,10 @@ void test_garbage() {
   std::mt19937_64 random(7);
   const int kept = open("/dev/null", O_RDONLY);
   for (int round = 0; round < 20'000; ++round) {
-    uint64_t words[16];
+    uint64_t words[40];
     for (uint64_t& word : words) word = random() % 3 ? random() % 64 : random();
     const auto number = static_cast<unsigned>(random() % 0x30);
-    const auto bytes = static_cast<size_t>(random() % 128);
+    const auto bytes = static_cast<size_t>(random() % 300);
     if (number == 0x0c) words[2] = 0;  // no timeout
     const unsigned long request = _IOC(_IOC_READ | _IOC_WRITE, 'K', number, bytes);
     void* user = random() % 8 ? static_cast<void*>(words) : reinterpret_cast<void*>(random() % 4096);
@@ -359,6 +390,7 @@ int main() {
   test_sdma_queues_of_all_kinds();
   test_events_with_ages();
   test_buffers_are_shared_by_descriptor();
+  test_buffers_carry_notes();
   test_render_nodes();
   test_unknown_calls_are_noted_once();
   test_a_truth_log_that_cannot_be_written();

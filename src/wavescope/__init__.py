@@ -131,6 +131,7 @@ _NAMES = {
     "wavescope.collect": (
         "AttachOptions",
         "Interception",
+        "Keep",
         "OtherTools",
         "OverheadOptions",
         "RecordMode",

@@ -129,6 +129,7 @@ from wavescope.api.work import work as work
 from wavescope.collect import (
     AttachOptions as AttachOptions,
     Interception as Interception,
+    Keep as Keep,
     OtherTools as OtherTools,
     OverheadOptions as OverheadOptions,
     RecordMode as RecordMode,

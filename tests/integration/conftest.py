@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.browser import Browser
+from tests.made_once import shared_folder
 from tests.played_cuda import PlayedCuda, build_played_cuda
-from tests.softgpu_programs import shared_folder
 
 
 @pytest.fixture(scope="module")

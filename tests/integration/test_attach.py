@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+import wavescope
 from tests.executed import Truth, built, traced_dispatches
 from tests.recorded import PATIENCE_S, collector
 from wavescope.formats import open_trace
@@ -292,9 +293,45 @@ def test_a_program_without_the_collector_is_refused() -> None:
     with subprocess.Popen(["sleep", "1000"]) as program:
         errors = refused("attach", program.pid)
         program.kill()
-    assert f"process {program.pid} runs without the collector" in errors
-    assert "wavescope run --dormant" in errors
+    said, hint = errors.splitlines()
+    assert said == (
+        f"error: process {program.pid} runs without the collector, so neither its GPU's work nor "
+        "its markers or calls can be recorded: it has loaded no GPU runtime yet, and what watches "
+        "one is loaded when a program starts"
+    )
+    assert hint == (
+        "hint: start it with `wavescope run --dormant CMD`, then attach as often as you like"
+    )
     assert "there is no process" in refused("attach", program.pid)
+
+
+@pytest.mark.parametrize(
+    ("library", "reason"),
+    [
+        ("libhsa-runtime64.so.1.14.60403", "lets a queue be watched only from the moment it is"),
+        ("libcuda.so.570.86.15", "loads a tool only at a program's first use of CUDA"),
+    ],
+)
+def test_why_it_is_too_late_depends_on_the_runtime(library: str, reason: str) -> None:
+    Path(library).write_bytes(bytes(4096))
+    script = (
+        "import mmap, sys\n"
+        "file = open(sys.argv[1], 'rb')\n"
+        "kept = mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ)\n"
+        "print('mapped', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, library], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as program:
+        assert program.stdout is not None and program.stdout.readline() == b"mapped\n"
+        errors = refused("attach", program.pid)
+        with pytest.raises(wavescope.WavescopeError, match="runs without the collector"):
+            wavescope.attach(program.pid)
+    assert f"it has {library} loaded, and " in errors
+    assert reason in errors
+    assert "hint: start it with `wavescope run --dormant CMD`" in errors
+    assert not Path("trace.db").exists()
 
 
 def test_a_snapshot_holds_what_was_recorded_so_far_and_the_recording_goes_on(load: Path) -> None:

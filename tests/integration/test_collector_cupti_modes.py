@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,32 @@ def test_only_the_last_part_is_kept(played: PlayedCuda, tmp_path: Path) -> None:
         last = sorted(run.kernels, key=lambda op: op.start_ns)[-len(kept) :]
         assert 0 < len(kept) < len(run.kernels)
         assert kernel_differences(last, kept) == []
+
+
+@pytest.mark.parametrize("mode", ["standard", "hip"])
+def test_only_the_newest_records_are_kept(mode: str, played: PlayedCuda, tmp_path: Path) -> None:
+    options = ["-q", "--mode", mode, "--max-size", "300k"]
+    run = run_traced(played, tmp_path, "for", 3000, options=options)
+
+    assert (run.code, run.out, run.err, run.complaints) == (3, "done for\n", "", "")
+    with run.trace() as trace:
+        kept = traced_kernels(trace)
+        assert 0 < len(kept) < len(run.kernels)
+        streams = Counter((int(row["gpu"]), int(row["stream"])) for row in kept)
+        last = []  # CUPTI hands out the records of each stream in order, streams as it likes
+        for stream, count in streams.items():
+            ran = [op for op in run.kernels if (op.gpu, op.stream) == stream]
+            last += sorted(ran, key=lambda op: op.start_ns)[-count:]
+        assert kernel_differences(last, kept) == []
+        reason = "older than the newest records, which are all that --max-size keeps"
+        assert coverage_of(trace) == {
+            "seen": len(run.kernels),
+            "timed": len(kept),
+            "skipped": {reason: len(run.kernels) - len(kept)},
+            "lost": {},
+        }
+        sentences = [sentence for sentence in trace.notes.sentences() if reason in sentence]
+        assert any("calls" in sentence for sentence in sentences) == (mode == "hip")
 
 
 def test_commands_work_on_the_trace(played: PlayedCuda, tmp_path: Path) -> None:

@@ -199,8 +199,11 @@ def test_forked_children_change_nothing(programs: Path, tmp_path: Path) -> None:
     assert parent.facts("end")[0]["reason"] == "exit"
 
 
-def test_copies_are_timed_and_sized(programs: Path, tmp_path: Path) -> None:
-    run = run_on_gpu(built("hsa_copies.c", programs), 25, folder=tmp_path)
+@pytest.mark.parametrize("others", [(), ("refused",)], ids=["alone", "beside refused ones"])
+def test_copies_are_timed_and_sized(
+    others: tuple[str, ...], programs: Path, tmp_path: Path
+) -> None:
+    run = run_on_gpu(built("hsa_copies.c", programs), 25, *others, folder=tmp_path)
 
     assert (run.code, run.output) == (0, "0 wrong\n")
     copies = run.process.ops()
@@ -218,6 +221,15 @@ def test_copies_are_timed_and_sized(programs: Path, tmp_path: Path) -> None:
     (row,) = (row for row in counters(run.process) if row["queue"] == COPIES)
     assert (row["seen"], row["timed"], row["skipped"], row["lost"]) == (75, 75, {}, {})
     assert "invalid" not in run.errors
+
+
+def test_refused_copies_are_not_counted_while_paused(programs: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(
+        built("hsa_copies.c", programs), 5, "refused", folder=tmp_path, WAVESCOPE_START_PAUSED="1"
+    )
+
+    (row,) = (row for row in counters(run.process) if row["queue"] == COPIES)
+    assert (row["seen"], row["timed"], row["skipped"], row["lost"]) == (15, 0, {"paused": 15}, {})
 
 
 @pytest.mark.parametrize(
@@ -249,6 +261,7 @@ def test_hip_programs(
     assert len(run.process.facts("agent")) == gpus
 
 
+KERNELS_OF_HIP = {"__amd_rocclr_fillBufferAligned", "__amd_rocclr_copyBuffer"}
 GEMMS = {"void gemm<float, 128>(float*)", "void gemm<int, 64>(int*)"}
 SCALE, ATTENTION = "scale(float*, float)", "model::attention(float*, int)"
 
@@ -275,7 +288,7 @@ def test_only_wanted_kernels(
     with open_trace(run.session) as trace:
         is_kernel = trace.op_kind == 0
         names = np.array(trace.ops.strings("name"))[is_kernel]
-        assert set(names.tolist()) - {"__amd_rocclr_fillBufferAligned"} == expected
+        assert set(names.tolist()) - KERNELS_OF_HIP == expected
         assert np.isin(names, list(expected)).sum() == of_kernels
         assert trace.coverage["timed"].sum() == len(names)
         seen = dispatch_coverage(run.process)["seen"]

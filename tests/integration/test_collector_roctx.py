@@ -252,6 +252,26 @@ def test_a_full_budget_loses_markers_and_says_so(tmp_path: Path) -> None:
     assert lost[0]["count"] > 0
 
 
+def test_a_full_budget_keeps_the_newest_markers_where_these_are_wanted(tmp_path: Path) -> None:
+    settings = {"WAVESCOPE_MAX_BYTES": "200000", "WAVESCOPE_KEEP": "newest"}
+    process, said = recorded(tmp_path, "many", "100000", **settings)
+
+    assert said == {"marked": 100_000}
+    ids = process.markers()["id"].tolist()
+    assert ids == list(range(100_001 - len(ids), 100_001))
+    kept_bytes = 64 * len(ids) + Path(f"{process.base}.text").stat().st_size
+    assert 150_000 < kept_bytes <= 200_000
+    assert process.facts("note") == []
+    with wavescope.open(tmp_path) as trace:
+        assert len(trace.markers) == len(ids)
+        names = trace.markers.strings("name")
+        assert names[-2:] == ["step 999", "mark"] and "" not in names
+        reason = "older than the newest records, which are all that --max-size keeps"
+        assert dict(trace.notes)[f"markers that are not in the trace: {reason}"] == 100_000 - len(
+            ids
+        )
+
+
 def test_markers_of_the_python_interface(tmp_path: Path) -> None:
     run_program("python_markers.py", environment=recording_environment(tmp_path))
 

@@ -18,6 +18,7 @@ import pytest
 
 from tests.builders import random_ops
 from tests.capture_folders import a_capture, step
+from tests.made_once import made_once
 from tests.sample_files import write_as
 from wavescope.cli.main import main
 
@@ -39,7 +40,10 @@ print(json.dumps([*found, sorted(os.listdir(folder))]))
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_as(random_ops(20_000), tmp_path_factory.mktemp("trace") / "trace.db")
+    def write(folder: Path) -> None:
+        write_as(random_ops(20_000), folder / "trace.db")
+
+    return made_once(tmp_path_factory, "full_or_cut", write) / "trace.db"
 
 
 @pytest.fixture(scope="module")

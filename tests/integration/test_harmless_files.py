@@ -76,8 +76,11 @@ def assert_losses(process: ProcessFiles, reason: str, words: str) -> None:
     assert coverage["lost"][reason] > 0
     assert len(process.ops()) == coverage["timed"]
     lost_markers = BEFORE + AFTER - len(process.markers())
+    markers, texts = process.facts("note")
     text = f"markers not recorded: {words}"
-    assert process.facts("note") == [{"fact": "note", "text": text, "count": lost_markers}]
+    assert markers == {"fact": "note", "text": text, "count": lost_markers}
+    assert texts["text"] == f"texts not recorded: {words}"
+    assert 0 < texts["count"] <= BEFORE + AFTER
     assert [fact["reason"] for fact in process.facts("end")] == ["exit"]
 
 

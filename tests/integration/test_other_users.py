@@ -6,7 +6,8 @@ import os
 import struct
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -54,19 +55,24 @@ def state(folder: Path) -> dict[str, tuple[int, int, bytes | None]]:
 
 
 @pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A temporary folder as /tmp is, that the stranger reaches; the user has a home."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    for name in ("shared", "home", "work"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "shared").chmod(0o1777)
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "shared"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path / "shared"
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A temporary folder as /tmp is, that the stranger reaches; the user has a home.
+
+    Not in pytest's own, which every pytest that starts on this machine closes to others again.
+    """
+    with tempfile.TemporaryDirectory(prefix="wavescope-strangers-") as folder:
+        place = Path(folder)
+        place.chmod(0o755)
+        for name in ("shared", "home", "work"):
+            (place / name).mkdir()
+        (place / "shared").chmod(0o1777)
+        monkeypatch.setenv("TMPDIR", str(place / "shared"))
+        monkeypatch.setenv("HOME", str(place / "home"))
+        monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.chdir(place / "work")
+        yield place / "shared"
+        monkeypatch.undo()  # nobody is left in a folder that goes
 
 
 def an_open_folder(place: Path, theirs: Path) -> None:

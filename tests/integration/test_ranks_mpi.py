@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.made_once import made_once
 from tests.recorded import PATIENCE_S, PROGRAMS, collector
 from tests.softgpu_programs import require_softgpu
 
@@ -35,7 +36,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("hipcc is not installed (Debian: hipcc libamdhip64-dev)")
     collector()
     require_softgpu()
-    folder = tmp_path_factory.mktemp("mpi_steps")
+    return made_once(tmp_path_factory, "mpi_steps", _record)
+
+
+def _record(folder: Path) -> None:
     program = folder / "mpi_steps"
     flags = [_told("--showme:compile"), _told("--showme:link")]
     source = PROGRAMS / "collected" / "mpi_steps.hip"
@@ -72,7 +76,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         str(program),
         *JOB,
     )
-    return folder
 
 
 def _told(question: str) -> list[str]:

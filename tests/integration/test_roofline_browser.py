@@ -23,16 +23,22 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
-@pytest.fixture
-def view(browser: Browser, tmp_path: Path) -> Iterator[PageView]:
+@pytest.fixture(scope="module")
+def plot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of two runs, which no test changes."""
+    folder = tmp_path_factory.mktemp("roofline")
     paths = []
     for run, count in (("before", 2_000), ("after", 3_000)):
         work = NO_WORK | MEMORY | {"SQ_INSTS_VALU_MFMA_MOPS_F16": count}
-        maker = a_workload(tmp_path / run).with_dispatch(HOSTILE, 1_000, **work)
+        maker = a_workload(folder / run).with_dispatch(HOSTILE, 1_000, **work)
         paths += ["-p", str(maker.write())]
-    target = tmp_path / "plot.html"
-    assert main(["roofline", *paths, "-o", str(target), "-q"]) == 0
-    page = browser.page(target.as_uri())
+    assert main(["roofline", *paths, "-o", str(folder / "plot.html"), "-q"]) == 0
+    return folder / "plot.html"
+
+
+@pytest.fixture
+def view(browser: Browser, plot: Path) -> Iterator[PageView]:
+    page = browser.page(plot.as_uri())
     page.wait(f"{POINTS} > 0")
     yield page
     browser.close_pages()

@@ -45,6 +45,16 @@ void* Buffer::map(uint64_t offset, uint64_t bytes) const {
   return mremap(pages_ + offset, 0, bytes, MREMAP_MAYMOVE);  // of nothing becomes another mapping of the same shared pages
 }
 
+void Buffer::note(const BufferMetadata& metadata) {
+  const std::lock_guard<std::mutex> guard(metadata_mutex_);
+  metadata_ = metadata;
+}
+
+BufferMetadata Buffer::metadata() const {
+  const std::lock_guard<std::mutex> guard(metadata_mutex_);
+  return metadata_;
+}
+
 std::unique_ptr<View> View::of(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
   if (bytes == 0 || offset > buffer.bytes() || bytes > buffer.bytes() - offset) return nullptr;
   void* address = buffer.map(offset, bytes);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "softgpu/kfd/device_file.h"
+#include "softgpu/kfd/drm_abi.h"
 
 namespace softgpu::kfd {
 
@@ -34,6 +35,9 @@ class Buffer {
   void* map(uint64_t offset, uint64_t bytes) const;
   bool is_foreign() const { return owner_ == nullptr; }
 
+  void note(const BufferMetadata& metadata);
+  BufferMetadata metadata() const;
+
  private:
   Buffer(GpuFile* owner, char* pages, uint32_t gpu_index, uint64_t offset, uint64_t bytes, uint32_t flags);
 
@@ -43,6 +47,8 @@ class Buffer {
   uint64_t offset_;
   uint64_t bytes_;
   uint32_t flags_;
+  mutable std::mutex metadata_mutex_;
+  BufferMetadata metadata_{};
 };
 
 // Where the engine sees pages of which the program's own mapping, if there is any, cannot be read.

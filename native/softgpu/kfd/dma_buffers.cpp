@@ -15,15 +15,16 @@ namespace softgpu::kfd {
 
 namespace {
 
-constexpr char signature_text[16] = "softgpu-dmabuf1";
+constexpr char signature_text[16] = "softgpu-dmabuf2";
 
 struct Signature {
   char text[16];
   int32_t process, descriptor;
   uint32_t gpu_index, flags;
   uint64_t offset, bytes;
+  BufferMetadata metadata;
 };
-static_assert(sizeof(Signature) == 48);
+static_assert(sizeof(Signature) == 328);
 
 // Another process may have written anything.
 bool is_plausible(const Signature& signature, uint32_t gpu_count) {
@@ -60,6 +61,7 @@ int DmaBuffers::exported(const std::shared_ptr<Buffer>& buffer, bool closes_on_e
   signature.flags = buffer->flags();
   signature.offset = buffer->offset();
   signature.bytes = buffer->bytes();
+  signature.metadata = buffer->metadata();
   struct stat status{};
   const bool is_written = grow_file(descriptor, buffer->bytes()) &&
                           syscall(SYS_pwrite64, descriptor, &signature, sizeof signature, 0) == sizeof signature &&
@@ -93,6 +95,7 @@ std::shared_ptr<Buffer> DmaBuffers::imported(int descriptor) {
   if (file < 0) return nullptr;
   auto buffer = Buffer::foreign(file, signature.gpu_index, signature.offset, signature.bytes, signature.flags);
   syscall(SYS_close, file);
+  if (buffer) buffer->note(signature.metadata);
   return buffer;
 }
 

@@ -1,8 +1,8 @@
 // Descriptors for buffers, to be passed to other GPUs and processes.
 //
 // Such a descriptor is a small memory file, as long as the buffer, whose first bytes say where the pages are: which
-// process, which of its descriptors, where in that file. Another process opens the file through /proc, so the one that
-// made the buffer must be alive then.
+// process, which of its descriptors, where in that file; and what was noted at the buffer until then. Another process opens
+// the file through /proc, so the one that made the buffer must be alive then.
 #ifndef WAVESCOPE_SOFTGPU_KFD_DMA_BUFFERS_H
 #define WAVESCOPE_SOFTGPU_KFD_DMA_BUFFERS_H
 

@@ -30,6 +30,37 @@ union GemMmapArguments {
 };
 static_assert(sizeof(GemMmapArguments) == 8);
 
+// What programs note at a buffer for others who get it.
+struct BufferMetadata {
+  uint64_t flags, tiling;
+  uint32_t bytes, data[64];
+};
+
+enum class GemMetadataOperation : uint32_t { set = 1, get = 2 };
+
+struct GemMetadataArguments {
+  uint32_t handle;
+  GemMetadataOperation operation;
+  BufferMetadata metadata;
+};
+static_assert(sizeof(GemMetadataArguments) == 288);
+
+enum class GemOperation : uint32_t { tell_creation = 0 };
+
+struct GemOperationArguments {
+  uint32_t handle;
+  GemOperation operation;
+  uint64_t address;  // of what is told
+};
+static_assert(sizeof(GemOperationArguments) == 16);
+
+struct BufferCreation {
+  uint64_t bytes, alignment, domains, domain_flags;
+};
+static_assert(sizeof(BufferCreation) == 32);
+constexpr uint64_t domain_host = 2;
+constexpr uint64_t domain_vram = 4;
+
 enum class GpuInfoQuery : uint32_t { acceleration_works = 0x00, device = 0x16, memory = 0x19 };
 
 struct GpuInfoArguments {

@@ -8,6 +8,7 @@
 #include "softgpu/kfd/drm_abi.h"
 #include "softgpu/kfd/ioctl_table.h"
 #include "softgpu/kfd/ioctls.h"
+#include "softgpu/kfd/kfd_abi.h"
 #include "softgpu/kfd/user_memory.h"
 
 namespace softgpu::kfd {
@@ -109,6 +110,29 @@ int get_mmap_offset(RenderNode& node, GemMmapArguments& arguments) {
   return 0;
 }
 
+int metadata_of_buffer(RenderNode& node, GemMetadataArguments& arguments) {
+  const auto buffer = node.machine.gem_handles.find(arguments.handle);
+  if (!buffer) return ENOENT;
+  switch (arguments.operation) {
+    case GemMetadataOperation::set:
+      if (arguments.metadata.bytes > sizeof arguments.metadata.data) return EINVAL;
+      buffer->note(arguments.metadata);
+      return 0;
+    case GemMetadataOperation::get: arguments.metadata = buffer->metadata(); return 0;
+  }
+  return EINVAL;
+}
+
+int operate_on_buffer(RenderNode& node, GemOperationArguments& arguments) {
+  const auto buffer = node.machine.gem_handles.find(arguments.handle);
+  if (!buffer) return ENOENT;
+  if (arguments.operation != GemOperation::tell_creation) return EINVAL;
+  constexpr uint64_t buffer_alignment = 4096;
+  const uint64_t domain = buffer->flags() & memory_vram ? domain_vram : domain_host;
+  const BufferCreation creation{buffer->bytes(), buffer_alignment, domain, 0};
+  return write_user(arguments.address, &creation, sizeof creation) ? 0 : EFAULT;
+}
+
 int change_mapping(RenderNode& node, GemVaArguments& arguments) {
   GpuMappings& mappings = node.machine.mappings;
   switch (arguments.operation) {
@@ -131,7 +155,9 @@ constexpr Ioctl<RenderNode> calls[] = {
     Handled<prime_to_handle>::as(0x2e, "PRIME_FD_TO_HANDLE"),
     Handled<get_mmap_offset>::as(0x41, "AMDGPU_GEM_MMAP"),
     Handled<get_gpu_info>::as(0x45, "AMDGPU_INFO"),
+    Handled<metadata_of_buffer>::as(0x46, "AMDGPU_GEM_METADATA"),
     Handled<change_mapping>::as(0x48, "AMDGPU_GEM_VA"),
+    Handled<operate_on_buffer>::as(0x50, "AMDGPU_GEM_OP"),
 };
 
 }  // namespace

@@ -28,8 +28,8 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=wavescope.RecordMode.words(),
         default=wavescope.RecordMode.STANDARD.value,
-        help="what is timed on AMD: dispatches to which the program attached no signal (lite), all "
-        "but graph replays (standard, the default), all (full), all and the HIP calls (hip). On "
+        help="what is timed on AMD: dispatches that come one by one and without a signal of the "
+        "program (lite), all (standard, the default, and full), all and the HIP calls (hip). On "
         "NVIDIA: samples, see --slices (lite), all kernels and copies (standard), also "
         "synchronization and allocations (full), also the CUDA calls (cuda, the same as hip)",
     )

@@ -42,7 +42,7 @@ def _run(arguments: argparse.Namespace) -> int:
 COMMAND = Command(
     "snapshot",
     "Write a trace of what a running recording has recorded so far; it goes on undisturbed. With "
-    "`trace --last` the snapshot holds the newest part.",
+    "`trace --last` or `--max-size` the snapshot holds the newest part.",
     (
         Example("wavescope snapshot 4711", "writes snapshot.db"),
         Example("wavescope snapshot 4711 -o slow.db", "under another name"),

@@ -105,7 +105,13 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
         "--max-size",
         metavar="BYTES",
         type=size_bytes,
-        help="stop recording a process after this many bytes of records: 500M, 2G",
+        help="keep at most this many bytes of records of each process, the newest: 500M, 2G",
+    )
+    group.add_argument(
+        "--keep",
+        choices=[choice.value for choice in wavescope.Keep],
+        help="which records --max-size keeps: the newest (default), however long the program "
+        "runs, or the oldest: then recording stops when there are so many",
     )
     add_kernel_filter(group)
     add_nvidia_options(group)
@@ -143,6 +149,7 @@ def _options(arguments: argparse.Namespace) -> wavescope.RecordOptions:
         until_marker=arguments.until_marker,
         when=arguments.when,
         max_bytes=arguments.max_size,
+        keep=arguments.keep,
         timeline=_timeline_path(arguments.perfetto, arguments.output),
         keep_chunks=arguments.keep_chunks,
         force=arguments.force,
@@ -162,7 +169,7 @@ COMMAND = Command(
     "the end one trace file is written, which also says what was seen but not timed.",
     (
         Example("wavescope trace -o trace.db python3 my_model.py", "kernels, copies and markers"),
-        Example("wavescope trace --mode full --perfetto ./server -p 80", "graph replays too"),
+        Example("wavescope trace --mode full --perfetto ./server -p 80", "and a timeline"),
         Example(
             "wavescope trace --mode lite --slices 20/400 ./server",
             "samples of an NVIDIA GPU's kernels",
@@ -175,6 +182,7 @@ COMMAND = Command(
             "wavescope trace --last 30s ./server",
             "keep the newest 30 seconds, for `snapshot` and the end",
         ),
+        Example("wavescope trace --max-size 1G ./server", "keep the newest records that fit"),
         Example("wavescope trace --start-paused ./server", "record between `resume` and `pause`"),
     ),
     _add_arguments,

@@ -7,6 +7,7 @@ options of recordings, which cost nothing to import.
 from wavescope.collect.record_options import (
     AttachOptions,
     Interception,
+    Keep,
     OtherTools,
     OverheadOptions,
     RecordMode,
@@ -17,6 +18,7 @@ from wavescope.collect.record_options import (
 __all__ = [
     "AttachOptions",
     "Interception",
+    "Keep",
     "OtherTools",
     "OverheadOptions",
     "RecordMode",

@@ -7,13 +7,9 @@ that a trace can say how much there was.
 
 from __future__ import annotations
 
-import fcntl
 import math
-import os
-import time
 from collections import Counter, deque
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +20,7 @@ from wavescope.formats.session.folder import RECENT_PART, RECENT_PART_DRAFT, pro
 from wavescope.formats.session.layout import OPS, PAGE_BYTES, OpRecordKind
 from wavescope.formats.session.record_file import queue_keys
 from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
+from wavescope.formats.session.stillness import boottime_ns, kept_still
 
 _MOST_TIME = (1 << 63) - 1
 _LOOKS_PER_PERIOD = 8
@@ -81,7 +78,7 @@ class RecentPart:
         while looks and looks[0][0] <= before_ns:
             end_place = looks.popleft()[1]
         looks.append((now_ns, ops.slot_count))
-        first = self._forgotten.get(base, 0)
+        first = max(self._forgotten.get(base, 0), ops.first_place)
         if end_place is None or end_place <= first:
             return
         # Whole pages hold whole records only together.
@@ -111,22 +108,3 @@ class RecentPart:
         draft = self.session / RECENT_PART_DRAFT
         draft.write_bytes(orjson.dumps(state))
         draft.replace(self.session / RECENT_PART)
-
-
-def boottime_ns() -> int:
-    """Now, on the clock of all records."""
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-
-
-@contextmanager
-def kept_still(session: Path, *, wait: bool = True) -> Iterator[None]:
-    """Nothing is taken out of the session's files by others while the block runs.
-
-    Without `wait` an error where others need them to be still.
-    """
-    folder = os.open(session, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    finally:
-        os.close(folder)

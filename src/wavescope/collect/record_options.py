@@ -27,9 +27,9 @@ class RecordMode(str, enum.Enum):
     """AMD: dispatches that carry no signal of the application. NVIDIA: kernels in short slices of
     time."""
     STANDARD = "standard"
-    """AMD: all dispatches, but those of graph replays. NVIDIA: all kernels, copies and fills."""
+    """AMD: all dispatches. NVIDIA: all kernels, copies and fills."""
     FULL = "full"
-    """AMD: all dispatches. NVIDIA: also synchronization and allocations."""
+    """AMD: as standard. NVIDIA: also synchronization and allocations."""
     HIP = "hip"
     """All of that, and the HIP or CUDA calls that caused it; `cuda` is another word for it."""
 
@@ -50,6 +50,15 @@ class OtherTools(str, enum.Enum):
     """They stay as the user set them up, and may keep it from this recording."""
     OFF = "off"
     """They are left out, so that this recording is whole."""
+
+
+class Keep(str, enum.Enum):
+    """Which records stay when a process has more than its limit."""
+
+    NEWEST = "newest"
+    """The oldest make room for new ones, for as long as the program runs."""
+    OLDEST = "oldest"
+    """Recording stops when the limit is reached."""
 
 
 class Interception(str, enum.Enum):
@@ -116,7 +125,9 @@ class RecordOptions:
     when: str = ""
     """Write a snapshot when this happens; see `SlowStep`."""
     max_bytes: int | None = None
-    """Most bytes that each process may write."""
+    """Most bytes of records that are kept of each process; None for no limit."""
+    keep: Keep | None = None
+    """Which of them, where there are more; None for the newest."""
     kernel: str = ""
     """Only kernels whose readable name this regular expression of Python's finds."""
     torch: bool = False
@@ -140,6 +151,13 @@ class RecordOptions:
         object.__setattr__(self, "mode", RecordMode(self.mode))
         if self.interception is not None:
             object.__setattr__(self, "interception", Interception(self.interception))
+        if self.keep is not None:
+            object.__setattr__(self, "keep", Keep(self.keep))
+            if self.max_bytes is None:
+                raise UsageError(
+                    f"--keep {Keep(self.keep).value} would have no effect: there is no limit",
+                    hint="add --max-size BYTES, or leave that option out",
+                )
         if self.slices is not None and self.mode is not RecordMode.LITE:
             raise UsageError(
                 f"--slices would have no effect: mode {self.mode.value} records all the time",
@@ -158,6 +176,11 @@ class RecordOptions:
             raise UsageError(
                 f"--torch would have no effect: {reason}", hint="leave that option out"
             )
+
+    @property
+    def keeps_newest(self) -> bool:
+        """Whether old records make room for new ones where there is a limit."""
+        return self.keep is not Keep.OLDEST
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
-import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,10 +17,9 @@ from pathlib import Path
 from wavescope.collect.launcher import parent_of
 from wavescope.errors import MachineError, UsageError
 from wavescope.formats.session.folder import DORMANT, read_session_facts
-from wavescope.formats.session.layout import CONTROL_PAGE, CONTROL_SUFFIX, MAGIC, VERSION
+from wavescope.formats.session.stillness import control_names, opened_control_page
 from wavescope.private_folders import private_folder, why_not_private
 
-_CONTROL_NAME = re.compile(rf"\d{{1,10}}-\d{{1,20}}\.{CONTROL_SUFFIX}", re.ASCII)
 _RECORDING_OFFSET = 12
 _MOST_ANCESTORS = 256
 _MOST_LOOKS = 5
@@ -141,13 +138,13 @@ def set_process_recording(
 
 def set_recording(page: ControlPage, *, recording: bool) -> None:
     """Pause or resume one process."""
-    with _opened(page) as file:
+    with opened_control_page(page.path) as file:
         os.pwrite(file, int(recording).to_bytes(4, "little"), _RECORDING_OFFSET)
 
 
 def is_recording(page: ControlPage) -> bool:
     """Whether the process is told to record."""
-    with _opened(page) as file:
+    with opened_control_page(page.path) as file:
         return os.pread(file, 4, _RECORDING_OFFSET) != bytes(4)
 
 
@@ -159,7 +156,7 @@ def is_dormant(session: Path) -> bool:
 @contextmanager
 def held(page: ControlPage) -> Iterator[bool]:
     """Keep others from recording a window of the process; False when somebody else does."""
-    with _opened(page) as file:
+    with opened_control_page(page.path) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -170,24 +167,9 @@ def held(page: ControlPage) -> Iterator[bool]:
 
 def wait_until_released(session: Path) -> None:
     """Wait until nobody records a window of the session's processes, or writes its trace."""
-    for name in _control_names(session):
-        with suppress(OSError, MachineError), _opened(ControlPage(0, session / name)) as file:
+    for name in control_names(session):
+        with suppress(OSError, MachineError), opened_control_page(session / name) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-
-
-@contextmanager
-def _opened(page: ControlPage) -> Iterator[int]:
-    file = os.open(page.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        found = os.fstat(file)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-            raise MachineError(f"{page.path} is not a control page of this user")
-        head = os.pread(file, CONTROL_PAGE.size, 0)
-        if len(head) < CONTROL_PAGE.size or CONTROL_PAGE.unpack(head)[:2] != (MAGIC, VERSION):
-            raise MachineError(f"{page.path} is not a control page of this version")
-        yield file
-    finally:
-        os.close(file)
 
 
 def _running(environment: Mapping[str, str]) -> Iterator[tuple[int, Path]]:
@@ -227,16 +209,9 @@ def require_no_recorder(output: Path, environment: Mapping[str, str]) -> None:
 def pages_in(session: Path) -> list[ControlPage]:
     """The control pages of the processes of a session that still run."""
     pages = [
-        ControlPage(int(name.partition("-")[0]), session / name) for name in _control_names(session)
+        ControlPage(int(name.partition("-")[0]), session / name) for name in control_names(session)
     ]
     return [page for page in pages if Path(f"/proc/{page.pid}").exists()]
-
-
-def _control_names(session: Path) -> list[str]:
-    try:
-        return sorted(path.name for path in session.iterdir() if _CONTROL_NAME.fullmatch(path.name))
-    except OSError:
-        return []
 
 
 def _is_at_or_below(process: int, ancestor: int) -> bool:

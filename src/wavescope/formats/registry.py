@@ -73,7 +73,7 @@ _DATABASES = (
     Importer("rocpd", sniff.is_rocpd, Deferred("rocpd.reader:RocpdSource")),
 )
 _SESSION = Importer(
-    "wavescope session", sniff.is_session, Deferred("session.reading.reader:open_session")
+    "wavescope session", sniff.is_session, Deferred("session.reading.reader:open_steady_session")
 )
 _ROCPROFV3_CSV = Importer(
     "rocprofv3 CSV",

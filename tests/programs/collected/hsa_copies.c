@@ -1,6 +1,6 @@
 // Copies on the first GPU: host to device, device to device, device to host, COUNT times each, with one signal used again
-// and with fresh ones. Argument: COUNT, or `endless` (says that it runs, and does until it is killed). Copy i is of
-// 4096 * (i + 1) bytes.
+// and with fresh ones. Arguments: COUNT, or `endless` (says that it runs, and does until it is killed); `refused` asks for
+// copies that the runtime refuses as well. Copy i is of 4096 * (i + 1) bytes.
 #include "dispatching.h"
 
 static hsa_agent_t host;
@@ -33,6 +33,7 @@ static void* allocate(hsa_amd_memory_pool_t pool, size_t bytes) {
 int main(int count, char** arguments) {
   const int endless = count > 1 && arguments[1][0] == 'e';
   const int copies = count > 1 && !endless ? atoi(arguments[1]) : 10;
+  const int refused = count > 2;
   begin();
   MUST(hsa_iterate_agents(add_host, NULL));
   MUST(hsa_amd_agent_iterate_memory_pools(host, take_pool, &host_pool));
@@ -53,6 +54,8 @@ int main(int count, char** arguments) {
     memset(from, i + 1, bytes);
     hsa_signal_t between = new_signal(1), counting = new_signal(3);
     hsa_signal_store_relaxed(again, 1);
+    wrong += refused && hsa_amd_memory_async_copy(NULL, gpus[0], from, host, bytes, 0, NULL, between) == HSA_STATUS_SUCCESS;
+    wrong += refused && hsa_amd_memory_async_copy(NULL, gpus[0], from, host, bytes, 0, NULL, again) == HSA_STATUS_SUCCESS;
     MUST(hsa_amd_memory_async_copy(first, gpus[0], from, host, bytes, 0, NULL, between));
     MUST(hsa_amd_memory_async_copy(second, gpus[0], first, gpus[0], bytes, 1, &between, again));
     MUST(hsa_amd_memory_async_copy(to, host, second, gpus[0], bytes, 1, &again, counting));

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wavescope.cli.trace import COMMAND, _options, _timeline_path
-from wavescope.collect.record_options import RecordMode, RecordOptions, Slices
+from wavescope.collect.record_options import Keep, RecordMode, RecordOptions, Slices
 from wavescope.errors import UsageError
 
 
@@ -51,7 +51,17 @@ def test_the_program_begins_where_options_end(
 def test_every_option() -> None:
     options = options_of(
         *("-o", "out.db", "-m", "hip", "--start-paused", "--delay", "2.5", "--duration", "500ms"),
-        *("--max-size", "1.5G", "--kernel", "gemm", "--keep-chunks", "--force", "prog"),
+        *(
+            "--max-size",
+            "1.5G",
+            "--keep",
+            "oldest",
+            "--kernel",
+            "gemm",
+            "--keep-chunks",
+            "--force",
+            "prog",
+        ),
     )
 
     assert options == RecordOptions(
@@ -62,6 +72,7 @@ def test_every_option() -> None:
         delay_ms=2500,
         duration_ms=500,
         max_bytes=1_500_000_000,
+        keep=Keep.OLDEST,
         kernel="gemm",
         keep_chunks=True,
         force=True,
@@ -105,6 +116,8 @@ def test_sizes(text: str, size_bytes: int) -> None:
         ("--duration", "soon", "prog"),
         ("--last", "0", "prog"),
         ("--max-size", "big", "prog"),
+        ("--max-size", "1G", "--keep", "some", "prog"),
+        ("--keep", "oldest", "prog"),
         ("--kernel", "(", "prog"),
         ("--nonesuch", "prog"),
         ("--slices", "20/400", "prog"),

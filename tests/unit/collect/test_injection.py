@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wavescope.collect.libraries import is_loadable, linked
-from wavescope.collect.record_options import RecordMode, RecordOptions, Slices
+from wavescope.collect.record_options import Keep, RecordMode, RecordOptions, Slices
 from wavescope.collect.recording.injection import Injection, injected_environment
 from wavescope.errors import MachineError
 
@@ -47,8 +47,18 @@ def test_every_option_has_its_variable() -> None:
         "WAVESCOPE_DELAY_MS": "1500",
         "WAVESCOPE_DURATION_MS": "10000",
         "WAVESCOPE_MAX_BYTES": "1073741824",
+        "WAVESCOPE_KEEP": "newest",
         "WAVESCOPE_FLUSH_MS": "100",
     }
+
+
+def test_the_oldest_records_are_kept_when_nothing_else_is_said() -> None:
+    outer = {"WAVESCOPE_KEEP": "newest"}
+    for options in (
+        RecordOptions(("prog",), max_bytes=1 << 30, keep=Keep.OLDEST),
+        RecordOptions(("prog",)),
+    ):
+        assert "WAVESCOPE_KEEP" not in injected_environment(options, outer, PLACE)
 
 
 def test_slices_of_lite_mode_have_their_variables() -> None:

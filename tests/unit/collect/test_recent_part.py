@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from tests.chunks import ProcessMaker, a_cuda_process, a_process
-from wavescope.collect.recent_part import RecentPart, boottime_ns
+from wavescope.collect.recent_part import RecentPart
 from wavescope.collect.running_sessions import ControlPage
 from wavescope.collect.windows import snapshots
 from wavescope.formats import open_trace
 from wavescope.formats.session.reading import open_session, recent_windows
+from wavescope.formats.session.stillness import boottime_ns
 from wavescope.model.columns import COVERAGE
 
 

@@ -13,12 +13,12 @@ import pytest
 
 import wavescope
 from tests.chunks import ProcessMaker, a_process
-from wavescope.collect.recent_part import kept_still
 from wavescope.collect.recording import recorder
 from wavescope.errors import UnreadableInputError
 from wavescope.formats import open_trace
 from wavescope.formats.session import copying
 from wavescope.formats.session.reading import open_session
+from wavescope.formats.session.stillness import kept_still
 
 SECRET = "root:x:0:0"
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")

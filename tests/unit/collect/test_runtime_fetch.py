@@ -13,7 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.apt_repository import LIBRARIES, Repository, another_keyring, make_repository
+from tests.apt_repository import (
+    LIBRARIES,
+    Repository,
+    add_unfinished_suite,
+    another_keyring,
+    make_repository,
+)
 from tests.unit.collect.test_preflight import a_machine
 from wavescope.collect.runtimes import (
     Runtime,
@@ -76,6 +82,36 @@ def test_what_was_asked_for_and_what_it_needs_is_unpacked(
     assert fetched.manifest.archive == repository.address
     assert (fetched.root / f"{LIBRARIES}/libamdhip64.so.6").read_bytes() == b"hip"
     assert left_in(fetched.folder.parent.parent) == ["6.4"]
+
+
+def test_a_suite_that_is_no_whole_system_gives_only_what_is_named(tmp_path: Path) -> None:
+    archive = add_unfinished_suite(make_repository(tmp_path / "archive"), is_whole=True)
+
+    runtime = fetched_runtime(
+        "7.2", cache_in(tmp_path), machine=archive.machine(tmp_path / "machine")
+    )
+
+    assert runtime.versions == "ROCr 7.2.4, HIP 7.2.4"
+    assert {package.name: package.version for package in runtime.manifest.packages} == {
+        "libc6": "2.43-7",
+        "libhsa-runtime64-1": "7.2.4+dfsg-1~exp1",
+        "libamdhip64-7": "7.2.4-1~exp2",
+        "libamd-comgr3": "7.2.4+dfsg-1~exp1",
+        "rocminfo": "1:7.2.4-1",
+    }
+    assert runtime.manifest.suite == "experimental"
+    assert (runtime.root / f"{LIBRARIES}/libhsa-runtime64.so.1").read_bytes() == b"newer hsa"
+
+
+def test_packages_that_do_not_fit_together_are_told_of(tmp_path: Path) -> None:
+    archive = add_unfinished_suite(make_repository(tmp_path / "archive"), is_whole=False)
+    machine = archive.machine(tmp_path / "machine")
+
+    with pytest.raises(MachineError, match=r"experimental and forky of .* do not fit") as raised:
+        fetched_runtime("7.2", cache_in(tmp_path), machine=machine)
+
+    assert "days" in raised.value.hint
+    assert left_in(tmp_path) == []
 
 
 def test_a_program_runs_on_it(fetched: Runtime) -> None:

@@ -14,6 +14,7 @@ from tests.sqlite_files import new_database
 from wavescope.errors import UnreadableInputError
 from wavescope.formats.sqlite import guarded
 from wavescope.formats.sqlite.sqlite_open import ReadOnlyDatabase, sqlite_errors
+from wavescope.formats.sqlite.sqlite_table import table_layout
 from wavescope.process import Stopping
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
@@ -60,6 +61,16 @@ def test_tables_are_read_as_ever(database: ReadOnlyDatabase) -> None:
 def test_everything_else_is_refused(database: ReadOnlyDatabase, statement: str) -> None:
     with pytest.raises(sqlite3.DatabaseError, match=r"not authorized|prohibited"):
         database.connection.execute(statement).fetchmany(1)
+
+
+def test_what_the_schema_says_of_a_table_is_asked_once(database: ReadOnlyDatabase) -> None:
+    first = table_layout(database.connection, "t")
+    statements: list[str] = []
+    database.connection.set_trace_callback(statements.append)
+
+    assert table_layout(database.connection, "t") is first
+    assert [column.name for column in first.columns] == ["id", "a"]
+    assert statements == []
 
 
 def test_views_that_a_format_has_are_read_but_never_endless_ones(path: Path) -> None:

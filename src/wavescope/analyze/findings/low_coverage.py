@@ -32,8 +32,8 @@ def low_coverage(context: FindingContext) -> list[Finding]:
             Severity.PROBLEM if share < limits.coverage_problem_percent else Severity.WARNING,
             f"Only {share:.1f} % of the dispatches are in the trace",
             f"the recorder {coverage_sentence(context.trace)}; {_consequence(context)}",
-            "record again with a mode that times what is missing (`wavescope trace --mode full` "
-            "for graph replays) before acting on other findings",
+            "record again with a mode that times what is missing (`wavescope trace`, the "
+            "mode standard, times all) before acting on other findings",
             "trace",
             sql=evidence_sql.coverage_sql(),
             numbers={

@@ -34,23 +34,24 @@ from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.formats.session.copying import copy_session
 from wavescope.formats.session.folder import (
+    KEPT_NEWEST,
     KERNEL_FILTER,
     RECENT_PART,
     RECENT_PART_DRAFT,
     SESSION_FACTS,
     files_of,
-    is_running,
     process_bases,
     read_session_facts,
+    still_runs,
     write_session_facts,
 )
-from wavescope.formats.session.layout import FACTS_SUFFIX
 from wavescope.formats.session.pending import move_into_session, remove_forgotten
 from wavescope.formats.session.plain_file import DamagedStreamError
-from wavescope.formats.session.reading import open_session
+from wavescope.formats.session.reading import open_session, open_steady_session
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.outputs import replaced, require_free
+from wavescope.units import bytes_text
 from wavescope.version import __version__
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -223,7 +224,7 @@ def merge_session(
 ) -> tuple[tuple[str, int], ...]:
     """Write the records in `session` as one trace file; what the reader skipped or repaired."""
     with (
-        open_session(session) as source,
+        open_steady_session(session) as source,
         replaced(output, [session], force=force) as temporary,
     ):
         write_trace([source], temporary, progress)
@@ -265,6 +266,9 @@ def describe_session(session: Path, options: RecordOptions, **more: str) -> None
         "mode": options.mode.value,
         "boot_id": _boot_id(),
         KERNEL_FILTER: options.kernel,
+        KEPT_NEWEST: f"{bytes_text(options.max_bytes)} of each process"
+        if options.max_bytes is not None and options.keeps_newest
+        else "",
         "softgpu": "" if options.softgpu is None else options.softgpu or "default",
     }
     write_session_facts(session, {tag: value for tag, value in {**facts, **more}.items() if value})
@@ -340,7 +344,7 @@ def _merged(run: RecordedRun, progress: Progress) -> Recording:
 
 def _running(session: Path, bases: Sequence[str]) -> tuple[int, ...]:
     """Those that record, also as another user, and those that may begin to."""
-    recording = {_pid_of(base) for base in bases if _is_running(base)}
+    recording = {_pid_of(base) for base in bases if still_runs(base)}
     return tuple(sorted(recording | set(outliving(session))))
 
 
@@ -351,7 +355,7 @@ def fetch_pending(session: Path) -> None:
     """
     with suppress(OSError):
         for base in process_bases(path.name for path in session.iterdir()):
-            if not _is_running(base):
+            if not still_runs(base):
                 move_into_session(session, base)
 
 
@@ -373,10 +377,6 @@ def _merge_error(session: Path, error: BaseException) -> WavescopeError:
 
 def _pid_of(base: str) -> int:
     return int(base.partition("-")[0])
-
-
-def _is_running(base: str) -> bool:
-    return is_running(_pid_of(base), int(base.partition("-")[2]), f"{base}.{FACTS_SUFFIX}")
 
 
 def remove_session(session: Path) -> None:

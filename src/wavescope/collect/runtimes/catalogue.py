@@ -19,9 +19,16 @@ class KnownRuntime:
     suite: str
     holds: str
     packages: tuple[str, ...]
+    upon: str | None = None
+    """Where `suite` is no whole system: the one for all that is not named in `packages`."""
     parts: Mapping[str, KnownPart] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
     """Packages that are not fetched, whatever depends on them."""
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """Where packages come from."""
+        return (self.suite,) if self.upon is None else (self.suite, self.upon)
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,8 @@ class KnownPart:
     """Folders that its programs name by absolute paths: searched besides the usual ones."""
     plugin_folders: tuple[str, ...] = ()
     """Folders of libraries that its programs look for beside their executable."""
+    program_folders: tuple[str, ...] = ()
+    """Folders of programs that are not where programs usually are."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +119,16 @@ def _runtime(name: str, entry: dict[str, Any], assumed: tuple[str, ...]) -> Know
             tuple(values["packages"]),
             tuple(values.get("library_folders", ())),
             tuple(values.get("plugin_folders", ())),
+            tuple(values.get("program_folders", ())),
         )
         for part, values in entry.get("parts", {}).items()
     }
-    packages = tuple(entry["packages"])
-    return KnownRuntime(name, entry["suite"], entry["holds"], packages, parts, assumed)
+    return KnownRuntime(
+        name,
+        entry["suite"],
+        entry["holds"],
+        tuple(entry["packages"]),
+        entry.get("upon"),
+        parts,
+        assumed,
+    )

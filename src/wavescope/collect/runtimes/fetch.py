@@ -15,7 +15,7 @@ from pathlib import Path
 
 from wavescope.collect.runtimes.archive import Archive
 from wavescope.collect.runtimes.catalogue import WantedRuntime
-from wavescope.collect.runtimes.packages import link_plugins, package_of, unpack
+from wavescope.collect.runtimes.packages import link_plugins, link_programs, package_of, unpack
 from wavescope.collect.runtimes.private_apt import PrivateApt
 from wavescope.collect.runtimes.runtime import (
     ROOT,
@@ -60,15 +60,13 @@ def _filled(
     wanted: WantedRuntime, archive: Archive, work: Path, root: Path, tell: Tell
 ) -> Manifest:
     """Fill `root` with the packages of a runtime; what they are."""
-    suite = wanted.known.suite
-    apt = PrivateApt(work / "apt", archive, suite, wanted.known.assumed)
-    tell(f"runtime {wanted.name}: reading the package lists of {suite} from {archive.address}")
+    suites = " and ".join(wanted.known.suites)
+    apt = PrivateApt(work / "apt", archive, wanted)
+    tell(f"runtime {wanted.name}: reading the package lists of {suites} from {archive.address}")
     apt.update()
-    sizes = apt.sizes(wanted.packages)
+    sizes = apt.sizes()
     tell(f"runtime {wanted.name}: fetching {len(sizes)} packages, {bytes_text(sum(sizes))}")
-    files = apt.download(
-        wanted.packages, lambda n: tell(f"runtime {wanted.name}: {bytes_text(n)} fetched")
-    )
+    files = apt.download(lambda n: tell(f"runtime {wanted.name}: {bytes_text(n)} fetched"))
     packages = tuple(map(package_of, files))
     tell(f"runtime {wanted.name}: unpacking")
     unpack(files, root)
@@ -76,13 +74,14 @@ def _filled(
         require_whole(root)
     except ValueError as error:
         raise MachineError(
-            f"the packages of {suite} are not a complete runtime: {error}"
+            f"the packages of {suites} are not a complete runtime: {error}"
         ) from error
     for part in wanted.known_parts:
         link_plugins(root, part.plugin_folders, loader_in(root))
+        link_programs(root, part.program_folders)
     return Manifest(
         wanted.name,
-        suite,
+        wanted.known.suite,
         archive.address,
         datetime.now(timezone.utc).isoformat(timespec="seconds"),
         packages,

@@ -141,10 +141,21 @@ def link_plugins(root: Path, folders: Sequence[str], executable: Path) -> None:
     That is the dynamic linker, when it is told to load them.
     """
     for folder in folders:
-        for library in sorted((root / folder).glob("*.so")):
-            link = executable.parent / library.name
-            if not link.exists():
-                link.symlink_to(os.path.relpath(library, link.parent))
+        _link_all(sorted((root / folder).glob("*.so")), executable.parent)
+
+
+def link_programs(root: Path, folders: Sequence[str]) -> None:
+    """Let programs in `folders` of `root` be found by their names."""
+    for folder in folders:
+        files = (path for path in (root / folder).iterdir() if path.is_file())
+        _link_all(sorted(path for path in files if os.access(path, os.X_OK)), root / "usr/bin")
+
+
+def _link_all(targets: Sequence[Path], folder: Path) -> None:
+    for target in targets:
+        link = folder / target.name
+        if not link.exists():
+            link.symlink_to(os.path.relpath(target, folder))
 
 
 def link_libraries(folder: Path, links: Mapping[str, str]) -> None:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from wavescope.collect.runtimes.archive import Archive
+from wavescope.collect.runtimes.catalogue import WantedRuntime
 from wavescope.collect.runtimes.packages import run_bounded
 from wavescope.errors import MachineError
 
@@ -54,41 +55,42 @@ _BAD_SIGNATURE = re.compile(
 _UNSIGNED = re.compile(r"^(?!.*^E: Failed to fetch).*is not signed", re.DOTALL | re.MULTILINE)
 """What cannot be fetched has no signature either: then that is not the trouble."""
 _NO_SUITE = re.compile(r"does not have a Release file|404 +Not Found", re.IGNORECASE)
+_BROKEN = re.compile(r"held broken packages|unmet dependencies")
 _NO_PACKAGE = re.compile(r"Unable to locate package (\S+)|Package '?(\S+?)'? has no installation")
 
 
 class PrivateApt:
-    """apt for one suite of one archive, with all its files below `folder`."""
+    """apt for a runtime's suites of one archive, with all its files below `folder`."""
 
-    def __init__(
-        self, folder: Path, archive: Archive, suite: str, assumed: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, folder: Path, archive: Archive, wanted: WantedRuntime) -> None:
         self._folder = folder
         self._archive = archive
-        self._suite = suite
+        self._wanted = wanted
         for name in ("sources", "state/lists/partial", "cache/archives/partial"):
             (folder / name).mkdir(parents=True)
         (folder / "apt.conf").write_text(_CONFIGURATION)
-        (folder / "status").write_text("".join(map(_installed, assumed)))
-        (folder / "sources/runtime.sources").write_text(_source(archive, suite))
+        (folder / "status").write_text("".join(map(_installed, wanted.known.assumed)))
+        (folder / "preferences").write_text(_preference(wanted))
+        (folder / "sources/runtime.sources").write_text(_source(archive, wanted.known.suites))
 
     def update(self) -> None:
-        """Read the suite's lists of packages and check their signature."""
+        """Read the suites' lists of packages and check their signatures."""
         self._run(["update"], _LISTS_LIMIT_S)
 
-    def sizes(self, packages: Sequence[str]) -> list[int]:
-        """Bytes of each package that `packages` need, with themselves."""
-        output = self._run(["install", "--print-uris", "-qq", *packages], _LISTS_LIMIT_S)
+    def sizes(self) -> list[int]:
+        """Bytes of each package of the runtime and of what these need."""
+        arguments = ["install", "--print-uris", "-qq", *self._wanted.packages]
+        output = self._run(arguments, _LISTS_LIMIT_S)
         found = re.findall(r"^'[^']*' \S+\.deb (\d+)", output, re.MULTILINE)
         return [int(size) for size in found]
 
-    def download(self, packages: Sequence[str], fetched: Callable[[int], None]) -> list[Path]:
-        """Fetch `packages` and what they need; apt checks each against the signed lists.
+    def download(self, fetched: Callable[[int], None]) -> list[Path]:
+        """Fetch the runtime's packages and what they need; apt checks each by the signed lists.
 
         `fetched` hears every few seconds how many bytes are there.
         """
         folder = self._folder / "cache/archives"
-        arguments = ["install", "--download-only", "-q", *packages]
+        arguments = ["install", "--download-only", "-q", *self._wanted.packages]
         self._run(arguments, _PACKAGES_LIMIT_S, lambda: fetched(_bytes_below(folder)))
         return sorted(folder.glob("*.deb"))
 
@@ -98,7 +100,7 @@ class PrivateApt:
         places = {
             "Dir::Etc::sourcelist": "/dev/null",
             "Dir::Etc::sourceparts": str(self._folder / "sources"),
-            "Dir::Etc::preferences": "/dev/null",
+            "Dir::Etc::preferences": str(self._folder / "preferences"),
             "Dir::Etc::preferencesparts": "/dev/null",
             "Dir::State": str(self._folder / "state"),
             "Dir::State::status": str(self._folder / "status"),
@@ -113,7 +115,9 @@ class PrivateApt:
         return end.output
 
     def _error(self, output: str) -> MachineError:
-        place = f"the suite {self._suite} of {self._archive.address}"
+        suites = self._wanted.known.suites
+        noun = "suite" if len(suites) == 1 else "suites"
+        place = f"the {noun} {' and '.join(suites)} of {self._archive.address}"
         if _BAD_SIGNATURE.search(output) or _UNSIGNED.match(output):
             keyrings = ", ".join(self._archive.keyrings)
             return MachineError(
@@ -126,6 +130,11 @@ class PrivateApt:
             )
         if found := _NO_PACKAGE.search(output):
             return MachineError(f"{place} has no package {found[1] or found[2]}")
+        if _BROKEN.search(output):
+            return MachineError(
+                f"packages of {place} do not fit together at present",
+                hint="suites that are being worked on are whole again after some days",
+            )
         reasons = [line[3:] for line in output.splitlines() if line.startswith("E: ")]
         reason = reasons[0] if reasons else "apt-get failed"
         return MachineError(
@@ -141,18 +150,24 @@ def _bytes_below(folder: Path) -> int:
     return total
 
 
-def _source(archive: Archive, suite: str) -> str:
+def _source(archive: Archive, suites: Sequence[str]) -> str:
     # Of `file:` apt would use the packages where they are, and put none into its cache.
     address = re.sub(r"^file:", "copy:", archive.address)
     return (
         "Types: deb\n"
         f"URIs: {address}\n"
-        f"Suites: {suite}\n"
+        f"Suites: {' '.join(suites)}\n"
         "Components: main\n"
         f"Architectures: {ARCHITECTURE}\n"
         "Targets: Packages\n"
         f"Signed-By: {' '.join(archive.keyrings)}\n"
     )
+
+
+def _preference(wanted: WantedRuntime) -> str:
+    """That a runtime's packages come from its suite, however apt ranks that among others."""
+    names = " ".join(wanted.packages)
+    return f"Package: {names}\nPin: release a={wanted.known.suite}\nPin-Priority: 900\n"
 
 
 def _installed(package: str) -> str:

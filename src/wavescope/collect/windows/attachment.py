@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -39,7 +40,7 @@ from wavescope.units import duration_text
 
 _LOOK_AGAIN_S = 0.05
 _IN_FLIGHT_PATIENCE_S = 30.0
-_COLLECTOR_LIBRARY = b"/libwavescope_collector"
+_COLLECTOR_LIBRARY = "/libwavescope_collector"
 
 
 @dataclass(frozen=True)
@@ -188,11 +189,35 @@ def _pause(page: ControlPage) -> None:
         set_recording(page, recording=False)
 
 
+_RUNTIMES = (
+    (
+        "libhsa-runtime64.so",
+        (
+            "ROCm's runtime lets a queue be watched only from the moment it is made, and a program "
+            "finds the functions of HIP and of markers when it starts"
+        ),
+    ),
+    ("libcuda.so", "the CUDA driver loads a tool only at a program's first use of CUDA"),
+)
+"""By a library that a process has loaded, why nothing can watch its GPU any more."""
+_OTHERWISE = (
+    "it has loaded no GPU runtime yet, and what watches one is loaded when a program starts"
+)
+
+
+def _why_too_late(maps: str) -> str:
+    """Of a process that has these files mapped."""
+    for library, reason in _RUNTIMES:
+        found = re.search(rf"/({re.escape(library)}[^/\s]*)$", maps, re.MULTILINE)
+        if found is not None:
+            return f"it has {found[1]} loaded, and {reason}"
+    return _OTHERWISE
+
+
 def _not_attachable(process: int) -> UsageError | MachineError:
     """Why there is nothing to attach to, and what can be done."""
-    maps = Path(f"/proc/{process}/maps")
     try:
-        has_collector = _COLLECTOR_LIBRARY in maps.read_bytes()
+        maps = Path(f"/proc/{process}/maps").read_text(errors="replace")
     except FileNotFoundError:
         return UsageError(
             f"there is no process {process}",
@@ -202,13 +227,14 @@ def _not_attachable(process: int) -> UsageError | MachineError:
         return MachineError(
             f"process {process} belongs to another user", hint="attach as the user who started it"
         )
-    if has_collector or process == os.getpid():
+    if _COLLECTOR_LIBRARY in maps or process == os.getpid():
         return UsageError(
             f"process {process} has the collector in it, but nothing to record yet",
             hint="try again when the program has used the GPU or a marker; if its `wavescope "
             "run` has ended, it can no longer be recorded",
         )
     return UsageError(
-        f"process {process} runs without the collector, which cannot be added to a running program",
+        f"process {process} runs without the collector, so neither its GPU's work nor its markers "
+        f"or calls can be recorded: {_why_too_late(maps)}",
         hint="start it with `wavescope run --dormant CMD`, then attach as often as you like",
     )

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from wavescope.collect.recent_part import boottime_ns, kept_still
 from wavescope.collect.running_sessions import ControlPage, pages_of
 from wavescope.errors import UsageError
 from wavescope.formats.session.copying import copy_processes, copy_session_facts
 from wavescope.formats.session.reading import open_session, recent_windows
+from wavescope.formats.session.stillness import boottime_ns, kept_still
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Notes, Progress, no_progress
 from wavescope.outputs import replaced

@@ -12,8 +12,8 @@ from pathlib import Path
 from wavescope.formats.session.folder import (
     RECENT_PART,
     SESSION_FACTS,
-    is_running,
     recorded_bases,
+    still_runs,
 )
 from wavescope.formats.session.layout import (
     CALLS,
@@ -66,8 +66,7 @@ def copy_session_facts(session: Path, target: Path, notes: Notes) -> None:
 
 def _copy_pending(session: Path, base: str, target: Path, notes: Notes) -> None:
     """What a process that is gone had in flight, which may still lie in shared memory."""
-    pid, _, start_ns = base.partition("-")
-    if is_running(int(pid), int(start_ns), f"{base}.{FACTS_SUFFIX}"):
+    if still_runs(base):
         return
     path = pending_path(session, base)
     if path is not None:

@@ -25,6 +25,8 @@ KERNEL_FILTER = "kernel_filter"
 RECENT_PART = "recent.json"
 """What of a recording is kept; see wavescope.collect.recent_part."""
 RECENT_PART_DRAFT = f"{RECENT_PART}.new"
+KEPT_NEWEST = "kept_newest"
+"""The fact of a session whose processes drop their oldest records: how much of them is kept."""
 DORMANT = "dormant"
 """The fact of a session that records only while somebody is attached."""
 _FACTS_HEAD = b'{"fact":'
@@ -113,6 +115,12 @@ def read_session_facts(folder: Path) -> dict[str, str]:
     if not isinstance(facts, dict):
         return {}
     return {tag: value for tag, value in facts.items() if isinstance(value, str)}
+
+
+def still_runs(base: str) -> bool:
+    """Whether the process whose files begin with `base` lives and is the same program."""
+    pid, _, start_ns = base.partition("-")
+    return is_running(int(pid), int(start_ns), f"{base}.{FACTS_SUFFIX}")
 
 
 def is_running(pid: int, start_ns: int, file_name: str) -> bool:

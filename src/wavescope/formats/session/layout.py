@@ -18,6 +18,8 @@ TEXT_ENTRY = struct.Struct("<QQ")
 """id and bytes of a text; the text follows, padded to a multiple of 8"""
 CONTROL_PAGE = struct.Struct("<8sII")
 """magic, version, whether it records"""
+STILL_UNTIL_OFFSET, DROPPING_OFFSET = 16, 24
+"""On the control page: until when no record may be dropped (8 bytes), whether one is (4 bytes)"""
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,17 @@ SUFFIXES = (
     CONTROL_SUFFIX,
 )
 
+DROPPED = np.dtype(
+    [
+        ("records", "<u8"),
+        ("entries", "<u8"),
+        ("ops", [("gpu", "<u2"), ("queue", "<u2"), ("kind", "<u4"), ("count", "<u8")], (252,)),
+    ]
+)
+"""What follows the header of ops, calls and markers: which of them made room for newer ones."""
+ANY_GPU = 0xFFFF
+"""The GPU of dropped ops whose queue is not known any more."""
+
 EMPTY = 0
 """The kind of a record that was never completed."""
 HOST_DEVICE = 0xFFFFFFFF
@@ -219,6 +232,7 @@ class MarkerFlag(enum.IntFlag):
     START_STOP = 1
     OTHER_THREAD = 2
     NVTX = 4
+    ABANDONED = 8
 
 
 PAYLOAD_TYPES = (None, "<u8", "<i8", "<f8", "<u4", "<i4", "<f4")
@@ -227,7 +241,7 @@ COUNTER_KIND = 1
 
 SKIP_REASONS = (
     "with a signal of the application, which lite mode leaves alone: use --mode standard",
-    "replayed from graphs, which only full mode records: use --mode full",
+    "that came in batches, as graph replays do, which lite mode leaves alone: use --mode standard",
     "while recording was paused",
     "whose name does not match --kernel",
     "on queues that could not be intercepted",

@@ -74,9 +74,9 @@ def _completed(block: np.void, written: int) -> Records:
     fresh = (places == 0) & (signals["value"] <= 0)
     records["start"][fresh] = signals["start"][fresh]
     records["end"][fresh] = signals["end"][fresh]
-    untimed = fresh & ((records["start"] == 0) | (records["end"] < records["start"]))
-    records["flags"][untimed] |= np.uint8(OpFlag.TIMES_LOST)
     wanted = fresh | (announced & (places > written))
+    untimed = wanted & ((records["start"] == 0) | (records["end"] < records["start"]))
+    records["flags"][untimed] |= np.uint8(OpFlag.TIMES_LOST)
     chosen: Records = records[wanted & (records["kind"] != EMPTY)]
     return chosen
 

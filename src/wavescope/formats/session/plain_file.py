@@ -5,12 +5,15 @@ A link would lead to what its maker may not read, and a pipe or a device has no 
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from wavescope.formats.session.layout import PAGE_BYTES
 
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 _COPY_BYTES = 1 << 20
@@ -53,16 +56,43 @@ def plain_bytes(path: Path, most: int) -> bytes:
 
 
 def copy_plain(file: int, target: Path) -> None:
-    """Copy an opened file to `target`, which is new: its bytes, and its holes as holes."""
+    """Copy an opened file to `target`, which is new: its bytes, and its holes as holes.
+
+    What its writer took out of it meanwhile is not in the copy; the first page, which counts that,
+    is as it was afterwards.
+    """
     with target.open("xb", buffering=0) as copy:
         size = os.fstat(file).st_size
-        at = 0
-        while at < size:
-            try:
-                at = os.lseek(file, at, os.SEEK_DATA)
-                end = min(size, os.lseek(file, at, os.SEEK_HOLE))
-            except OSError:  # nothing but a hole follows, or somebody cut the file off
-                break
+        for start, end in _data_parts(file, size):
+            at = start
             while at < end and (data := os.pread(file, min(_COPY_BYTES, end - at), at)):
                 at += os.pwrite(copy.fileno(), data, at)
         os.truncate(copy.fileno(), size)
+        done = 0
+        for start, end in (*_data_parts(file, size), (size, size)):
+            give_back_pages(copy.fileno(), done, start)
+            done = end
+        os.pwrite(copy.fileno(), os.pread(file, min(size, PAGE_BYTES), 0), 0)
+
+
+def _data_parts(file: int, size: int) -> Iterator[tuple[int, int]]:
+    """Where a file has data, as far as `size`."""
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(file, end, os.SEEK_DATA)
+            end = min(size, os.lseek(file, start, os.SEEK_HOLE))
+        except OSError:  # nothing but a hole follows, or somebody cut the file off
+            return
+        yield start, end
+
+
+_KEEP_SIZE_AND_PUNCH_HOLE = 1 | 2
+_fallocate = ctypes.CDLL(None, use_errno=True).fallocate
+_fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
+
+
+def give_back_pages(file: int, start: int, end: int) -> None:
+    """Make a hole of a part of an opened file; where that cannot be done, it stays."""
+    if start < end:
+        _fallocate(file, _KEEP_SIZE_AND_PUNCH_HOLE, start, end - start)

@@ -18,11 +18,15 @@ import numpy.typing as npt
 from wavescope.arrays import Array
 from wavescope.formats.session.layout import (
     CALL_OPEN,
+    CALLS,
     COPY_QUEUE,
+    DROPPED,
     EMPTY,
     HEADER,
     HOST_DEVICE,
     MAGIC,
+    MARKERS,
+    OPS,
     PAGE_BYTES,
     TEXT_ENTRY,
     VERSION,
@@ -39,6 +43,8 @@ BLOCK_RECORDS = 1 << 16
 _MOST_GROWTH = 16
 """Newer collectors' records are so many times larger at most."""
 _LONGEST_TEXT_BYTES = 1 << 20
+_MOST_DROPPED = 1 << 53
+"""No process lives that long: more is damage."""
 
 
 class Lookup:
@@ -80,6 +86,25 @@ class Block:
     records: Records
 
 
+@dataclass(frozen=True)
+class DroppedOp:
+    """How many ops of a queue and kind made room for newer ones."""
+
+    gpu: int
+    queue: int
+    kind: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What of a stream made room for newer records; nothing in most."""
+
+    records: int = 0
+    ops: tuple[DroppedOp, ...] = ()
+    """Those of an ops stream one by one."""
+
+
 class RecordFile:
     """The completed records of one stream of one process, opened for each pass anew.
 
@@ -94,6 +119,9 @@ class RecordFile:
             size_bytes = os.fstat(file).st_size
             self.record_bytes, self.pid, self.start_ns = _checked_header(file, stream)
             self.slot_count, tail_bytes = divmod(size_bytes - PAGE_BYTES, self.record_bytes)
+            self.dropped = _dropped(file) if stream in (OPS, CALLS, MARKERS) else Dropped()
+            self.first_place = min(self.dropped.records, self.slot_count) if stream is OPS else 0
+            """Records before it are not to be read any more, be they there or not."""
             self.is_torn = any(os.pread(file, tail_bytes, size_bytes - tail_bytes))
             """Whether the file ends within a record; blocks that were never filled end in zeros."""
         self._record = stream.record_of(self.record_bytes)
@@ -127,7 +155,7 @@ class RecordFile:
         Records that were given back (see `spent_records`) count: they lie before the others.
         """
         with opened_plain(self.path) as file:
-            low, high = self._first_kept(file), self.slot_count
+            low, high = max(self.first_place, self._first_kept(file)), self.slot_count
             while low < high:
                 middle = (low + high) // 2
                 records = self._read(file, middle, 1)
@@ -159,7 +187,7 @@ class RecordFile:
     def _extents(self, file: int) -> Iterator[tuple[int, int]]:
         """Ranges of places that hold data, in order and apart."""
         end_bytes = PAGE_BYTES + self.slot_count * self.record_bytes
-        at, done = PAGE_BYTES, 0
+        at, done = PAGE_BYTES + self.first_place * self.record_bytes, self.first_place
         while at < end_bytes:
             try:
                 data = os.lseek(file, at, os.SEEK_DATA)
@@ -189,6 +217,17 @@ def _checked_header(file: int, stream: Stream) -> tuple[int, int, int]:
     if not stream.record.itemsize <= record_bytes <= stream.record.itemsize * _MOST_GROWTH:
         raise DamagedStreamError(f"with records of {record_bytes} bytes")
     return record_bytes, pid, start_ns
+
+
+def _dropped(file: int) -> Dropped:
+    page = os.pread(file, DROPPED.itemsize, HEADER.size).ljust(DROPPED.itemsize, b"\0")
+    (found,) = np.frombuffer(page, DROPPED)
+    entries = found["ops"][: min(int(found["entries"]), len(found["ops"]))].tolist()
+    ops = tuple(
+        DroppedOp(gpu, queue, kind, min(count, _MOST_DROPPED))
+        for gpu, queue, kind, count in entries
+    )
+    return Dropped(min(int(found["records"]), _MOST_DROPPED), ops)
 
 
 class Texts:

@@ -6,7 +6,6 @@ records), so that neither the places of other records nor the process that write
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 
 from wavescope.arrays import Array
 from wavescope.formats.session.layout import CALLS, EMPTY, MARKERS, OPS, PAGE_BYTES, Stream
-from wavescope.formats.session.plain_file import DamagedStreamError
+from wavescope.formats.session.plain_file import DamagedStreamError, give_back_pages
 from wavescope.formats.session.record_file import (
     RecordFile,
     Records,
@@ -25,9 +24,6 @@ from wavescope.formats.session.record_file import (
 
 _BLOCK_BYTES = 3 * PAGE_BYTES
 """What a thread takes at a time: a multiple of every record's size."""
-_KEEP_SIZE_AND_PUNCH_HOLE = 1 | 2
-_fallocate = ctypes.CDLL(None, use_errno=True).fallocate
-_fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
 
 
 def forget_ops(folder: Path, base: str, end_place: int) -> None:
@@ -82,6 +78,6 @@ def _give_back(path: Path, start: int, end: int) -> None:
     except OSError:
         return
     try:
-        _fallocate(file, _KEEP_SIZE_AND_PUNCH_HOLE, start, end - start)
+        give_back_pages(file, start, end)
     finally:
         os.close(file)

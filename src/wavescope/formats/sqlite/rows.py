@@ -116,7 +116,6 @@ class ForeignSqliteSource(Closing):
         self.path = str(path)
         self.strings = StringTable()
         self.notes = Notes()
-        self._layouts: dict[str, TableLayout] = {}
         self._texts: list[Texts] = []
         self.database = ReadOnlyDatabase(path)
         try:
@@ -138,9 +137,7 @@ class ForeignSqliteSource(Closing):
 
     def layout(self, table: str) -> TableLayout:
         """What the schema says of a file's table."""
-        if table not in self._layouts:
-            self._layouts[table] = table_layout(self.connection, table)
-        return self._layouts[table]
+        return table_layout(self.connection, table)
 
     @abstractmethod
     def readers(self) -> Mapping[str, TableReader]:

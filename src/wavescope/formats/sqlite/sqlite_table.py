@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import sqlite3
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
+from wavescope.formats.sqlite.guarded import GuardedConnection
 from wavescope.formats.sqlite.sqlite_open import quoted
 
 ROWID_NAMES = ("rowid", "_rowid_", "oid")
@@ -86,8 +89,21 @@ class TableLayout(NamedTuple):
         return free[0]
 
 
+_known_layouts: WeakKeyDictionary[GuardedConnection, dict[str, TableLayout]] = WeakKeyDictionary()
+
+
 def table_layout(connection: sqlite3.Connection, table: str) -> TableLayout:
     """The layout of `table`; sqlite3.OperationalError when the main database has no such table."""
+    if not isinstance(connection, GuardedConnection):
+        return _layout_by_schema(connection, table)
+    # Nobody changes what such a connection reads, and a layout takes five statements.
+    known = _known_layouts.setdefault(connection, {})
+    if table not in known:
+        known[table] = _layout_by_schema(connection, table)
+    return known[table]
+
+
+def _layout_by_schema(connection: sqlite3.Connection, table: str) -> TableLayout:
     row = connection.execute(
         "SELECT name, rootpage, sql FROM main.sqlite_master"
         " WHERE type = 'table' AND name = ? COLLATE NOCASE AND rootpage > 0",
@@ -170,6 +186,7 @@ def affinity_of(declared_type: str) -> Affinity:
     return Affinity.NUMERIC
 
 
+@lru_cache(maxsize=4096)
 def folded(name: str) -> str:
     """`name` with ASCII letters in lower case and all others as they are."""
     return name.lower() if name.isascii() else name.translate(_ASCII_LOWER)

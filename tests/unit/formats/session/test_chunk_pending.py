@@ -16,6 +16,7 @@ from wavescope.formats.session.layout import PENDING
 
 SLOTS = 1024
 NOWHERE = (1 << 64) - 1
+LATER = NOWHERE - 1
 SIGNAL = struct.Struct("<qqQQQQ16x")
 
 
@@ -89,6 +90,21 @@ def test_what_completed_and_was_not_written_is_rescued(tmp_path: Path) -> None:
         assert trace.coverage["timed"].tolist() == [4]
         assert trace.coverage["lost"].tolist() == [5]
         assert trace.coverage.strings("reason") == ["not finished when the process was killed"]
+
+
+def test_times_that_the_program_s_signals_had_are_in_the_records(tmp_path: Path) -> None:
+    base = a_killed_process(tmp_path)
+    made = (
+        PendingMaker(base)
+        .slot(place=LATER, value=1, record=(30, 35))  # copied there, and not yet to be written
+        .slot(place=LATER, value=1, record=(0, 0))  # the signal was destroyed too early
+        .slot(place=0, value=1, record=(40, 45))  # a copy runs: when it was submitted, and a value
+    )
+    (tmp_path / f"{base}.pending").write_bytes(made.data())
+
+    assert starts(tmp_path) == [0, 100, 300]
+    with open_trace(tmp_path) as trace:
+        assert trace.coverage["timed"].tolist() == [3]
 
 
 def test_a_collector_that_had_no_time_at_the_end_leaves_as_much(tmp_path: Path) -> None:

@@ -415,7 +415,7 @@ def test_coverage_says_in_words_why_dispatches_are_missing(tmp_path: Path) -> No
             (0, -1, 2, 2, 0, 0),
         ]
         assert table.strings("reason") == [
-            "replayed from graphs, which only full mode records: use --mode full",
+            "that came in batches, as graph replays do, which lite mode leaves alone: use --mode standard",
             "while recording was paused",
             "lost because the buffers were full",
             "",

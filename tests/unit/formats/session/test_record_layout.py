@@ -63,6 +63,23 @@ def test_longer_op_records_end_with_node_and_graph() -> None:
     assert {name: fields[name][1] - OPS.record.itemsize for name in at} == at
 
 
+def test_what_was_dropped_is_where_the_collectors_count_it() -> None:
+    fields = layout.DROPPED.fields
+    assert fields is not None
+    assert {name: fields[name][1] for name in ("records", "entries")} == offsets("Dropped")
+    ops = layout.DROPPED["ops"]
+    assert ops.shape == (NUMBERS["WAVESCOPE_DROPPED_OPS"],)
+    assert ops.base.fields is not None
+    assert {name: field[1] for name, field in ops.base.fields.items()} == offsets("DroppedOps")
+    assert NUMBERS["WAVESCOPE_ANY_GPU"] == layout.ANY_GPU
+
+
+def test_the_control_page_is_what_the_collectors_map() -> None:
+    members = {name: len(layout.MAGIC) + at for name, at in offsets("ControlPage").items()}
+    assert members["still_until_ns"] == layout.STILL_UNTIL_OFFSET
+    assert members["dropping"] == layout.DROPPING_OFFSET
+
+
 def test_numbers_are_those_of_the_header() -> None:
     for members in (layout.OpRecordKind, layout.OpFlag):
         for member in members:

@@ -45,7 +45,7 @@ class OpSurvey:
     queue_keys: set[int] = field(default_factory=set)
     """See `queue_keys`."""
     timed: Counter[int] = field(default_factory=Counter)
-    """Dispatches with times by queue (see `queue_keys`), unless the counters are to be trusted."""
+    """Dispatches with times by queue (see `queue_keys`), unless the counters say it."""
     before: Counter[int] = field(default_factory=Counter)
     """Dispatches by queue that start before the window."""
     beyond: Counter[int] = field(default_factory=Counter)
@@ -96,7 +96,7 @@ def times_ns(process: ProcessChunks, records: Records, member: str) -> Array:
 def _survey_block(process: ProcessChunks, records: Records, survey: OpSurvey) -> None:
     is_dispatch = records["kind"] == OpRecordKind.DISPATCH
     survey.dispatches += int(is_dispatch.sum())
-    if not process.is_settled or process.window is not None:
+    if not process.is_whole:
         _count_dispatches(records, survey.timed)
     if len(survey.queue_keys) < _MOST_QUEUES:
         survey.queue_keys.update(np.unique(queue_keys(records)).tolist()[:_MOST_QUEUES])

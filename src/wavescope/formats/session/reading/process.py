@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,16 +16,23 @@ import orjson
 from wavescope.arrays import Array
 from wavescope.formats.session import layout
 from wavescope.formats.session.folder import RECENT_PART, is_running
-from wavescope.formats.session.layout import BASE_NAME, FACTS_SUFFIX, TEXT_SUFFIX, Stream
+from wavescope.formats.session.layout import (
+    BASE_NAME,
+    FACTS_SUFFIX,
+    TEXT_SUFFIX,
+    OpRecordKind,
+    Stream,
+)
 from wavescope.formats.session.pending import OpRecords, completed_records, pending_path
 from wavescope.formats.session.plain_file import DamagedStreamError, plain_bytes
 from wavescope.formats.session.reading.facts import Facts, TickClock, integer, read_facts, text
 from wavescope.formats.session.reading.kernels import kernel_filter
-from wavescope.formats.session.record_file import RecordFile, Records, Texts
+from wavescope.formats.session.record_file import RecordFile, Records, Texts, queue_key
 from wavescope.model.progress import Notes
 from wavescope.model.strings import StringTable
 
 _LARGEST_STATE_BYTES = 64 << 20
+DROPPED_REASON = "older than the newest records, which are all that --max-size keeps"
 
 
 @dataclass(frozen=True)
@@ -120,6 +128,20 @@ class ProcessChunks:
         return self.facts.end is not None and self._pending is None
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all that its collector counted as timed is to be rows."""
+        return self.is_settled and self.window is None and not self.dropped_dispatches
+
+    @cached_property
+    def dropped_dispatches(self) -> Mapping[int, int]:
+        """Dispatches by queue (see `queue_keys`) that made room for newer records."""
+        totals: Counter[int] = Counter()
+        for dropped in self.ops.file.dropped.ops if self.ops.file else ():
+            if dropped.kind == OpRecordKind.DISPATCH:
+                totals[queue_key(dropped.gpu, dropped.queue)] += dropped.count
+        return totals
+
+    @property
     def end_ns(self) -> int:
         """When recording ended, or -1."""
         return integer(self.facts.end, "ns") if self.facts.end else -1
@@ -189,6 +211,17 @@ class ProcessChunks:
         notes.add("clock readings that went backwards, left out", dropped)
         for sentence, count in facts.notes:
             notes.add(sentence, count)
+        for what, count in self._dropped_others().items():
+            notes.add(f"{what} that are not in the trace: {DROPPED_REASON}", count)
+
+    def _dropped_others(self) -> dict[str, int]:
+        """What made room for newer records and is not counted as coverage."""
+        ops = self.ops.file.dropped.ops if self.ops.file else ()
+        return {
+            "copies": sum(each.count for each in ops if each.kind == OpRecordKind.COPY),
+            "calls": self.calls.dropped.records if self.calls else 0,
+            "markers": self.markers.dropped.records if self.markers else 0,
+        }
 
 
 def recent_windows(

@@ -13,13 +13,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
-from wavescope.closing import Closing
-from wavescope.formats.session.folder import KERNEL_FILTER, read_session_facts, recorded_bases
+from wavescope.closing import Closing, on_error
+from wavescope.formats.session.copying import copy_session
+from wavescope.formats.session.folder import (
+    KEPT_NEWEST,
+    KERNEL_FILTER,
+    RECENT_PART,
+    read_session_facts,
+    recorded_bases,
+    still_runs,
+)
 from wavescope.formats.session.reading.call_rows import CallRows, CallSurvey, survey_calls
 from wavescope.formats.session.reading.call_values import CallValues
 from wavescope.formats.session.reading.facts import address, integer
@@ -38,6 +47,7 @@ from wavescope.formats.session.reading.small_tables import (
     add_slices,
 )
 from wavescope.formats.session.record_file import Lookup
+from wavescope.formats.session.stillness import recorder_kept_still
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, UNKNOWN, Table
 from wavescope.model.progress import Notes
@@ -101,6 +111,28 @@ def open_session(
     return ChunkSource(folder, bases, windows or {}, session)
 
 
+def open_steady_session(folder: Path) -> ChunkSource:
+    """As `open_session`, of copies where records may be dropped while they are read."""
+    if not _may_change(folder):
+        return open_session(folder)
+    copies = TemporaryDirectory(prefix="wavescope-records-")
+    with on_error(copies.cleanup):
+        with recorder_kept_still(folder):
+            left_out = copy_session(folder, Path(copies.name))
+        told = {} if "output" in read_session_facts(folder) else {"output": str(folder)}
+        source = open_session(Path(copies.name), facts=told)
+        source.path = str(folder)
+        source.copies = copies
+        for sentence, count in left_out:
+            source.notes.add(sentence, count)
+    return source
+
+
+def _may_change(folder: Path) -> bool:
+    is_kept_in_part = (folder / RECENT_PART).exists() or KEPT_NEWEST in read_session_facts(folder)
+    return is_kept_in_part and any(map(still_runs, recorded_bases(folder)))
+
+
 class _ProcessRows:
     """The rows of one process, numbered for the session."""
 
@@ -138,6 +170,8 @@ class ChunkSource(Closing):
     ) -> None:
         self.path = str(folder)
         self.format = FORMAT
+        self.copies: TemporaryDirectory[str] | None = None
+        """What is read, where that is not the session itself; it goes with the source."""
         self._small = TraceBuilder(self.path, FORMAT)
         self.strings: StringTable = self._small.strings
         self.notes: Notes = self._small.notes
@@ -196,6 +230,8 @@ class ChunkSource(Closing):
     def close(self) -> None:
         """Nothing stays open between passes but the small tables."""
         self._small.close()
+        if self.copies is not None:
+            self.copies.cleanup()
 
     def _rows_of(
         self, index: int, process: ProcessChunks, survey: OpSurvey, numbering: Numbering

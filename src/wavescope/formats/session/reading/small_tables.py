@@ -10,6 +10,7 @@ import numpy as np
 
 from wavescope.formats.session.layout import (
     ALL_QUEUES,
+    ANY_GPU,
     COPY_QUEUE,
     COUNTER_KIND,
     LOSS_REASONS,
@@ -22,7 +23,7 @@ from wavescope.formats.session.layout import (
 from wavescope.formats.session.reading.facts import ClockPair, Fact, address, integer, text, words
 from wavescope.formats.session.reading.numbering import NumberedQueue, Numbering
 from wavescope.formats.session.reading.op_rows import OpSurvey
-from wavescope.formats.session.reading.process import ProcessChunks
+from wavescope.formats.session.reading.process import DROPPED_REASON, ProcessChunks
 from wavescope.formats.session.record_file import RecordedQueue, queue_key
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
@@ -162,17 +163,19 @@ def add_coverage(
             key = queue_key(int(record["gpu"]), int(record["queue"]))
             queue = numbering.queue_numbers[index].get(key, UNKNOWN)
             filtered = _counted_at(survey.filtered, key)
-            if not process.is_settled or process.window is not None:
-                # Counters are brought up to date after the records, and know of no window.
+            if not process.is_whole:
+                # Counters are brought up to date after the records, and know of no window and of
+                # nothing that was dropped.
                 record["timed"] = _counted_at(survey.timed, key)
             else:
                 record["timed"] -= min(filtered, int(record["timed"]))
             record["skipped"][SKIP_FILTER] += filtered
             record["seen"] = max(0, int(record["seen"]) - _counted_at(survey.beyond, key))
             timed += _count(record["timed"])
-            missing = _missing(process, record, _fallen_out(process, survey, key))
+            missing = _missing(process, record, _older(process, survey, record, key))
             place: Place = {"process": index, "gpu": gpu, "queue": queue, "mode": process.mode}
             _add_counter(builder, record, missing, place)
+        _add_dropped_elsewhere(builder, process, index)
         if timed > survey.dispatches:
             builder.notes.add(
                 "dispatches that were timed, but whose records are not in the files",
@@ -209,15 +212,40 @@ def _fallen_out(process: ProcessChunks, survey: OpSurvey, key: int) -> int:
 def _note_copies(builder: TraceBuilder, process: ProcessChunks, record: np.void) -> None:
     if process.window is not None:
         return  # which of them are of the window is not known
-    for skipped, lost, reason in _missing(process, record, 0):
+    for skipped, lost, reason in _missing(process, record, []):
         builder.notes.add(f"copies that are not in the trace: {reason}", skipped + lost)
 
 
+def _older(
+    process: ProcessChunks, survey: OpSurvey, record: np.void, key: int
+) -> list[tuple[int, str]]:
+    """How many dispatches of a queue are too old to be in the trace, by reason."""
+    dropped = _counted_at(process.dropped_dispatches, key)
+    if process.window is not None and process.window.counters is not None:
+        # Some were of the time before the window, which did not count them.
+        accounted = sum(int(record[name].sum()) for name in ("timed", "skipped", "lost"))
+        dropped = min(dropped, max(0, int(record["seen"]) - accounted))
+    older = [
+        (_fallen_out(process, survey, key), _FALLEN_OUT_REASON),
+        (dropped, DROPPED_REASON),
+    ]
+    return [(count, reason) for count, reason in older if count]
+
+
+def _add_dropped_elsewhere(builder: TraceBuilder, process: ProcessChunks, index: int) -> None:
+    """Dispatches of more queues than the collector counts one by one what it drops."""
+    count = process.dropped_dispatches.get(queue_key(ANY_GPU, ALL_QUEUES), 0)
+    if count:
+        builder.add_row(
+            COVERAGE, process=index, mode=process.mode, skipped=count, reason=DROPPED_REASON
+        )
+
+
 def _missing(
-    process: ProcessChunks, record: np.void, fallen_out: int
+    process: ProcessChunks, record: np.void, older: Sequence[tuple[int, str]]
 ) -> list[tuple[int, int, str]]:
     """How many were skipped and lost, by reason."""
-    rows = [(fallen_out, 0, _FALLEN_OUT_REASON)] if fallen_out else []
+    rows = [(count, 0, reason) for count, reason in older]
     is_of_cuda = int(record["queue"]) == ALL_QUEUES
     reasons = SKIP_REASONS_OF_CUDA if is_of_cuda else SKIP_REASONS
     if process.mode not in ("", _LITE):
