@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <string>
 
 #include "core/clock.h"
 #include "core/clock_period.h"
@@ -82,6 +84,40 @@ uint64_t rate_at(const HsaApi& api, hsa_agent_t agent, uint64_t tick) {
   return rates[rates.size() / 2];
 }
 
+struct FirstPair {
+  uint64_t tick;
+  uint64_t ns;
+  uint64_t ticks_per_second;
+};
+
+// The runtime converts ticks to times but does not tell the tick of now. It is looked for: ticks of the past give times
+// before now, or, with older runtimes, times that are out of the question.
+std::optional<FirstPair> first_pair(const HsaApi& api, hsa_agent_t agent) {
+  const uint64_t now_ns = boottime_ns();
+  uint64_t ns = 0;
+  const auto is_past = [&](uint64_t tick) {
+    return api.convert_tick(agent, tick, &ns) != HSA_STATUS_SUCCESS || ns < now_ns || ns - now_ns > kFarFutureNs;
+  };
+  uint64_t after = 1;
+  while (is_past(after)) {
+    if (after >= kLargestTick) return std::nullopt;
+    after *= 2;
+  }
+  for (uint64_t before = after / 2; after - before > 1;) {
+    const uint64_t middle = before + (after - before) / 2;
+    if (is_past(middle)) before = middle;
+    else after = middle;
+  }
+  // The runtime may have read its clocks meanwhile, so that this moment has become the past.
+  for (int step = 0; is_past(after); ++step) {
+    if (step == 16) return std::nullopt;
+    after += uint64_t{1000} << step;
+  }
+  const uint64_t ticks_per_second = ns - now_ns > kSoonNs ? 0 : rate_at(api, agent, after);
+  if (ticks_per_second == 0) return std::nullopt;
+  return FirstPair{after, ns, ticks_per_second};
+}
+
 }  // namespace
 
 Agents::Agents(const HsaApi& api, FactsLog& facts) : api_(api), facts_(facts) { api_.iterate_agents(visit, this); }
@@ -126,39 +162,18 @@ uint32_t Agents::index_of(hsa_agent_t agent) {
   return gpu == nullptr ? kHost : gpu->index;
 }
 
-// The runtime converts ticks to times but does not tell the tick of now. It is looked for: ticks of the past give times
-// before now, or, with older runtimes, times that are out of the question.
 void Agents::begin_pairs(Gpu& gpu) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (gpu.paired_tick != 0) return;
-  const uint64_t now_ns = boottime_ns();
-  uint64_t ns = 0;
-  const auto is_past = [&](uint64_t tick) {
-    return api_.convert_tick(gpu.agent, tick, &ns) != HSA_STATUS_SUCCESS || ns < now_ns || ns - now_ns > kFarFutureNs;
-  };
-  uint64_t after = 1;
-  while (is_past(after)) {
-    if (after >= kLargestTick) return;
-    after *= 2;
-  }
-  for (uint64_t before = after / 2; after - before > 1;) {
-    const uint64_t middle = before + (after - before) / 2;
-    if (is_past(middle)) before = middle;
-    else after = middle;
-  }
-  // The runtime may have read its clocks meanwhile, so that this moment has become the past.
-  for (int step = 0; is_past(after); ++step) {
-    if (step == 16) return;
-    after += uint64_t{1000} << step;
-  }
-  const uint64_t ticks_per_second = ns - now_ns > kSoonNs ? 0 : rate_at(api_, gpu.agent, after);
-  if (ticks_per_second == 0) return;
+  std::optional<FirstPair> pair;
+  auto look = [&] { pair = first_pair(api_, gpu.agent); };
+  if (!driver_.ask(look) || !pair) return;
   facts_.append(Fact("clock")
                     .add("gpu", uint32_t{gpu.index})
-                    .add("ticks", after)
-                    .add("ns", ns)
-                    .add("ticks_per_second", ticks_per_second));
-  gpu.paired_tick = after;
+                    .add("ticks", pair->tick)
+                    .add("ns", pair->ns)
+                    .add("ticks_per_second", pair->ticks_per_second));
+  gpu.paired_tick = pair->tick;
 }
 
 void Agents::saw_ticks(Gpu& gpu, uint64_t first_tick, uint64_t last_tick, uint64_t now_ns) {
@@ -175,18 +190,19 @@ void Agents::finish_pairs() {
   for (Gpu& gpu : gpus_) write_pair(gpu, gpu.newest_tick);
 }
 
-bool Agents::can_ask_driver() {
-  if (driver_.is_there()) return true;
-  if (!is_cut_off_)
-    facts_.note("the program closed the driver's descriptor: clocks are not read and no signals are made any more");
+void Agents::note_cut_off(const char* what) {
+  if (!is_cut_off_) facts_.note(std::string("the program closed the driver's descriptor: ") + what);
   is_cut_off_ = true;
-  return false;
 }
 
 void Agents::write_pair(Gpu& gpu, uint64_t tick) {
+  if (tick == 0 || tick == gpu.paired_tick) return;
   uint64_t ns = 0;
-  if (tick == 0 || tick == gpu.paired_tick || !can_ask_driver()) return;
-  if (api_.convert_tick(gpu.agent, tick, &ns) != HSA_STATUS_SUCCESS) return;
+  hsa_status_t status = HSA_STATUS_ERROR;
+  auto convert = [&] { status = api_.convert_tick(gpu.agent, tick, &ns); };
+  if (!driver_.ask(convert)) return note_cut_off("clocks are not read and no signals are made any more");
+  if (!driver_.is_there()) note_cut_off("no signals are made any more");
+  if (status != HSA_STATUS_SUCCESS) return;
   facts_.append(Fact("clock").add("gpu", uint32_t{gpu.index}).add("ticks", tick).add("ns", ns));
   gpu.paired_tick = tick;
   ++gpu.pair_count;

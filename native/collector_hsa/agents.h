@@ -41,16 +41,18 @@ class Agents {
   void saw_ticks(Gpu& gpu, uint64_t first_tick, uint64_t last_tick, uint64_t now_ns);
   // Writes pairs for what has no pair yet.
   void finish_pairs();
+  // Before the runtime is shut down.
+  void end() { driver_.end(); }
 
  private:
   static hsa_status_t visit(hsa_agent_t agent, void* agents);
   void add(hsa_agent_t agent);
   void write_pair(Gpu& gpu, uint64_t tick);
-  bool can_ask_driver();
+  void note_cut_off(const char* what);
 
   const HsaApi& api_;
   FactsLog& facts_;
-  const DriverLink driver_;
+  DriverLink driver_;
   bool is_cut_off_ = false;  // from the driver, as was noted
   std::mutex mutex_;
   std::vector<Gpu> gpus_;  // complete after construction

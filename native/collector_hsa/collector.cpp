@@ -244,6 +244,7 @@ void Collector::finish_with_runtime() {
   const std::lock_guard<std::mutex> lock(sweep_mutex_);
   for (auto& recorder : queues_) recorder->give_back_signals();
   pool_.destroy_signals();
+  agents_.end();
 }
 
 }  // namespace wavescope

@@ -30,8 +30,15 @@ DriverLink::DriverLink(const char* device) {
     if (entry->d_name[0] != '.' && is_device(descriptor, device_number_)) descriptor_ = descriptor;
   }
   closedir(descriptors);
+  if (descriptor_ < 0) return;
+  const auto is_kept = [descriptor = descriptor_, number = device_number_] { return is_device(descriptor, number); };
+  thread_ = std::make_unique<ApartThread>("wavescope-clock", descriptor_, is_kept);
 }
 
 bool DriverLink::is_there() const { return descriptor_ < 0 || is_device(descriptor_, device_number_); }
+
+void DriverLink::end() {
+  if (thread_ != nullptr) thread_->end();
+}
 
 }  // namespace wavescope

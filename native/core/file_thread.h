@@ -1,12 +1,9 @@
-// A thread with a table of descriptors of its own, in which the files of the session are open.
-//
-// The program's threads share one table: whatever is opened there, and be it for a moment, takes a number that the program
-// may count on, and whatever stays open there the program may close. In a table of its own nothing of that can happen, and
-// the files can be reached after the program changed its root, its user or the number of files it may open.
+// The thread in whose table the files of the session are open (see ApartThread): there they can be reached after the program
+// changed its root, its user or the number of files it may open.
 #ifndef WAVESCOPE_CORE_FILE_THREAD_H
 #define WAVESCOPE_CORE_FILE_THREAD_H
 
-#include <memory>
+#include "core/apart_thread.h"
 
 namespace wavescope {
 
@@ -16,7 +13,7 @@ class FileThread {
   // is no such thread: the system refuses it, or the process is at its end.
   template <typename Work>
   static bool run(Work& work) {
-    return run([](void* context) { (*static_cast<Work*>(context))(); }, std::addressof(work));
+    return current().run(work);
   }
 
   // In a forked child, which has none of its parent's threads.
@@ -26,7 +23,7 @@ class FileThread {
   static void do_without();
 
  private:
-  static bool run(void (*work)(void* context), void* context);
+  static ApartThread& current();
 };
 
 }  // namespace wavescope

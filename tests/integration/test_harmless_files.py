@@ -24,10 +24,7 @@ pytestmark = pytest.mark.recording
 
 BEFORE, AFTER = 2_000, 40_000
 NO_SPACE = "the disk, or the limit of a file's size, had no more room"
-CUT_OFF = (
-    "the program closed the driver's descriptor: clocks are not read and no signals are made any "
-    "more"
-)
+CUT_OFF = "the program closed the driver's descriptor: no signals are made any more"
 FILE_NAMES = {"control", "counters", "facts", "markers", "ops", "text"}
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can do that to itself")
 

@@ -18,6 +18,7 @@ from wavescope.formats.session.reading import reader as session_reader
 from wavescope.formats.session.spent_records import opened_stream
 from wavescope.formats.session.stillness import boottime_ns, kept_still
 from wavescope.model.columns import COVERAGE, MARKERS, OPS
+from wavescope.model.progress import Notes
 
 DROPPED = "older than the newest records, which are all that --max-size keeps"
 COPY, DISPATCH = 2, 1
@@ -247,6 +248,29 @@ def test_what_is_no_control_page_is_left_alone(tmp_path: Path) -> None:
         pass
 
     assert (tmp_path / "7-8.control").read_bytes() == b"mine" * 1024
+
+
+def test_nothing_is_dropped_while_a_running_session_is_copied_to_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = with_ops(tmp_path, 3, ended=False)
+    (tmp_path / "session.json").write_text('{"kept_newest": "20.5 kB of each process"}')
+    control = tmp_path / f"{process.base}.control"
+    a_control_page(control)
+    until: list[int] = []
+
+    def copy_session(session: Path, target: Path) -> Notes:
+        until.append(still_until(control))
+        return copying.copy_session(session, target)
+
+    for module in (session_reader, copying):
+        monkeypatch.setattr(module, "still_runs", lambda base: base == process.base)
+    monkeypatch.setattr(session_reader, "copy_session", copy_session)
+
+    with open_steady_session(tmp_path) as source:
+        assert source.row_count(OPS) == 3
+    assert [at > boottime_ns() for at in until] == [True]
+    assert still_until(control) == 0
 
 
 def test_a_session_whose_records_go_meanwhile_is_read_from_a_copy(

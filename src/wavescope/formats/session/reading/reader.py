@@ -47,7 +47,7 @@ from wavescope.formats.session.reading.small_tables import (
     add_slices,
 )
 from wavescope.formats.session.record_file import Lookup
-from wavescope.formats.session.stillness import recorder_kept_still
+from wavescope.formats.session.stillness import kept_still
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, UNKNOWN, Table
 from wavescope.model.progress import Notes
@@ -117,7 +117,7 @@ def open_steady_session(folder: Path) -> ChunkSource:
         return open_session(folder)
     copies = TemporaryDirectory(prefix="wavescope-records-")
     with on_error(copies.cleanup):
-        with recorder_kept_still(folder):
+        with kept_still(folder):
             left_out = copy_session(folder, Path(copies.name))
         told = {} if "output" in read_session_facts(folder) else {"output": str(folder)}
         source = open_session(Path(copies.name), facts=told)
