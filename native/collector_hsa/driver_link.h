@@ -1,8 +1,8 @@
 // The HSA runtime's way to the kernel driver, which the program may take away.
 //
 // A program may close all descriptors, that of the runtime too. Queues go on working then, but a call for which the runtime
-// asks the driver fails, and builds with assertions end the process. What only the collector wants to know is therefore asked
-// for in a thread that has the descriptor in a table of its own.
+// asks the driver fails, and builds with assertions end the process. What only the collector wants to know is therefore
+// asked for in a thread that has the descriptor in a table of its own.
 #ifndef WAVESCOPE_COLLECTOR_HSA_DRIVER_LINK_H
 #define WAVESCOPE_COLLECTOR_HSA_DRIVER_LINK_H
 
