@@ -4,7 +4,6 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <climits>
 
 #include "core/clock.h"
+#include "core/quiet_thread.h"
 
 namespace wavescope {
 namespace {
@@ -58,17 +58,8 @@ void sleep_ns(long nanoseconds) {
 
 void Worker::start() {
   if (started_.exchange(true)) return;
-  // The application's signals are none of this thread's business.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  sigdelset(&all, SIGBUS);  // but a file that is cut off while the thread writes to it is
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread{};
-  const bool created = pthread_create(&thread, nullptr, run, this) == 0;
-  if (created) pthread_detach(thread);
-  running_.store(created);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  const MostSignalsBlocked blocked;
+  running_.store(blocked.start_thread(run, this));
 }
 
 bool Worker::finish(uint64_t limit_ns) {

@@ -3,7 +3,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +11,8 @@
 #include <cstdint>
 #include <mutex>
 #include <utility>
+
+#include "core/quiet_thread.h"
 
 namespace wavescope {
 namespace {
@@ -106,19 +107,9 @@ void ApartThread::start() {
   Shared& self = *shared_;
   const uint32_t before = self.answered.value();
   auto* with_thread = new std::shared_ptr<Shared>(shared_);
-  // The program's signals are none of this thread's business; that of a page that is gone is.
-  sigset_t most;
-  sigset_t kept;
-  sigfillset(&most);
-  sigdelset(&most, SIGBUS);
-  pthread_sigmask(SIG_SETMASK, &most, &kept);
-  pthread_t thread{};
-  const bool is_started = pthread_create(&thread, nullptr, serve, with_thread) == 0;
-  if (is_started) pthread_detach(thread);
-  else delete with_thread;
-  pthread_sigmask(SIG_SETMASK, &kept, nullptr);
-  if (is_started) self.answered.wait_while(before);
-  else self.stage.store(Stage::kNone, std::memory_order_release);
+  if (MostSignalsBlocked().start_thread(serve, with_thread)) return self.answered.wait_while(before);
+  delete with_thread;
+  self.stage.store(Stage::kNone, std::memory_order_release);
 }
 
 bool ApartThread::run(void (*work)(void*), void* context) {

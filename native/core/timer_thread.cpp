@@ -2,7 +2,6 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <climits>
 
 #include "core/clock.h"
+#include "core/quiet_thread.h"
 
 namespace wavescope {
 namespace {
@@ -31,18 +31,9 @@ void advance(std::atomic<uint32_t>& word) {
 
 bool TimerThread::start() {
   if (started_.exchange(true)) return is_running();
-  // The application's signals are none of this thread's business; that of a file that is cut off while it writes is.
-  sigset_t most;
-  sigset_t before;
-  sigfillset(&most);
-  sigdelset(&most, SIGBUS);
-  pthread_sigmask(SIG_SETMASK, &most, &before);
-  pthread_t thread{};
-  const bool created = pthread_create(&thread, nullptr, run, this) == 0;
-  if (created) pthread_detach(thread);
-  running_.store(created);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return created;
+  const MostSignalsBlocked blocked;
+  running_.store(blocked.start_thread(run, this));
+  return is_running();
 }
 
 void TimerThread::wake() { advance(wakes_); }
