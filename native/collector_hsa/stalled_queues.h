@@ -30,10 +30,16 @@ class StalledQueues {
  private:
   static constexpr uint32_t kMostQueues = 64;
 
-  const std::atomic<const hsa_queue_t*>* place_of(hsa_signal_t doorbell) const;
+  // Only who rings the doorbell looks at the queue: any other may be destroyed meanwhile.
+  struct Place {
+    std::atomic<const hsa_queue_t*> queue{nullptr};
+    std::atomic<uint64_t> doorbell{0};
+  };
+
+  const Place* place_of(hsa_signal_t doorbell) const;
 
   std::atomic<uint32_t> count_{0};
-  std::atomic<const hsa_queue_t*> queues_[kMostQueues] = {};
+  Place places_[kMostQueues] = {};
 };
 
 // Of all collectors, as the program may use a queue after the recording has ended.

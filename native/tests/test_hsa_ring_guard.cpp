@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -209,6 +210,20 @@ void a_stalled_queue_is_waited_for() {
   read_index = 0;
 }
 
+// Another thread may destroy it: only its own doorbell leads to it.
+void other_signals_do_not_lead_to_a_stalled_queue() {
+  Queue playing;
+  auto queue = std::make_unique<hsa_queue_t>();
+  const hsa_queue_t* const address = queue.get();
+  queue->doorbell_signal.handle = 4711;
+  stalled_queues.add(address);
+  queue.reset();
+  stalled_queues.wait_for_room(hsa_signal_t{4712}, playing.api);
+  CHECK(stalled_queues.any());
+  stalled_queues.remove(address);
+  CHECK(!stalled_queues.any());
+}
+
 // The last packet that was announced is the runtime's to set aside, and in newer ones all are, so that a thread never waits
 // for itself for long.
 void what_can_be_set_aside_passes(bool is_last, WhenFull when_full) {
@@ -295,6 +310,7 @@ int main() {
   a_batch_goes_on_in_parts(WhenFull::kStagesFew);
   what_is_set_aside_comes_at_once();
   a_stalled_queue_is_waited_for();
+  other_signals_do_not_lead_to_a_stalled_queue();
   what_can_be_set_aside_passes(true, WhenFull::kStops);
   what_can_be_set_aside_passes(false, WhenFull::kSetsAside);
   what_can_be_set_aside_passes(false, WhenFull::kStagesFew);
