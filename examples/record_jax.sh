@@ -5,6 +5,5 @@ set -euo pipefail
 skipped=${1:?usage: record_jax.sh SECONDS_TO_SKIP PROGRAM.py [ARGUMENTS]}
 shift
 
-# XLA launches what it can as graphs (command buffers): --mode full times them.
-wavescope trace --mode full --delay "$skipped" --duration 10 -o jax.db python3 "$@"
+wavescope trace --delay "$skipped" --duration 10 -o jax.db python3 "$@"
 wavescope summary jax.db

@@ -6,8 +6,7 @@ model=${1:?usage: record_sglang.sh MODEL [GPUS]}
 gpus=${2:-1}
 port=30000
 
-# Decode steps are replayed as HIP graphs: --mode full times them.
-wavescope trace --mode full --start-paused -o sglang.db \
+wavescope trace --start-paused -o sglang.db \
     python3 -m sglang.launch_server --model-path "$model" --tp "$gpus" --port "$port" &
 recorder=$!
 

@@ -6,8 +6,7 @@ model=${1:?usage: record_vllm.sh MODEL [GPUS]}
 gpus=${2:-1}
 port=8000
 
-# Decode steps are replayed as HIP graphs: --mode full times them.
-wavescope trace --mode full --start-paused -o vllm.db \
+wavescope trace --start-paused -o vllm.db \
     vllm serve "$model" --tensor-parallel-size "$gpus" --port "$port" &
 recorder=$!
 

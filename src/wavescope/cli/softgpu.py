@@ -243,7 +243,7 @@ def _write_model(arguments: argparse.Namespace) -> None:
         return
     print(f"wrote {path}: a llama model of 4 layers, {path.stat().st_size / 1e6:.1f} MB")
     run = f"llama-bench -m {path} -p 512 -n 16 -ngl 99"
-    say(f"wavescope trace -m full --softgpu=gfx90a,runtime=6.4+llama {run}", label="hint")
+    say(f"wavescope trace --softgpu=gfx90a,runtime=6.4+llama {run}", label="hint")
 
 
 COMMAND = Command(

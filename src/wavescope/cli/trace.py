@@ -169,7 +169,7 @@ COMMAND = Command(
     "the end one trace file is written, which also says what was seen but not timed.",
     (
         Example("wavescope trace -o trace.db python3 my_model.py", "kernels, copies and markers"),
-        Example("wavescope trace --mode full --perfetto ./server -p 80", "and a timeline"),
+        Example("wavescope trace --perfetto ./server -p 80", "and a timeline"),
         Example(
             "wavescope trace --mode lite --slices 20/400 ./server",
             "samples of an NVIDIA GPU's kernels",
