@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.chunks import ProcessMaker, a_process
@@ -14,6 +16,7 @@ from wavescope.collect.recording import triggers as triggers_module
 from wavescope.collect.recording.triggers import ClosedMarkers, Triggers
 from wavescope.errors import UsageError
 from wavescope.formats.session.reading import recent_windows
+from wavescope.formats.session.record_file import RecordFile, Records
 
 
 def rewritten(process: ProcessMaker) -> None:
@@ -39,6 +42,36 @@ def test_each_marker_is_told_once_when_it_has_closed(tmp_path: Path) -> None:
     rewritten(process)
     assert sorted(told(markers)) == ["new", "open"]
     assert told(markers) == []
+
+
+def test_blocks_that_made_room_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = a_process(tmp_path).with_marker("open", 5, 0, id=1, kind=3)
+    for number in range(2, 4 * 256 + 1):
+        process.with_marker("step", number, number + 1, id=number)
+    rewritten(process)
+    markers = ClosedMarkers(tmp_path)
+    assert len(told(markers)) == 4 * 256 - 1
+    read: list[tuple[int, int]] = []
+    records_at = RecordFile.records_at
+
+    def noted(file: RecordFile, places: npt.NDArray[np.int64]) -> Records:
+        read.append((int(places[0]), len(places)))
+        return records_at(file, places)
+
+    monkeypatch.setattr(RecordFile, "records_at", noted)
+    assert told(markers) == []
+    assert read == [(0, 256)]  # the range that is open may close, and nothing else may change
+
+    process.records["markers"][:256] = [bytes(48)] * 256  # a hole
+    for number in range(2000, 2256):
+        process.with_marker("later", number, number + 1, id=number)
+    rewritten(process)
+    assert told(markers) == ["later"] * 256
+    read.clear()
+    assert told(markers) == []
+    assert read == []
 
 
 def test_recording_ends_with_the_first_marker_that_matches(tmp_path: Path) -> None:

@@ -18,20 +18,21 @@ from pathlib import Path
 
 import numpy as np
 
+from wavescope.arrays import Array
 from wavescope.collect.recent_part import RecentPart
 from wavescope.collect.record_options import SlowStep
 from wavescope.collect.running_sessions import pages_in, set_recording
 from wavescope.errors import MachineError
 from wavescope.formats.session.folder import process_bases
-from wavescope.formats.session.layout import MARKERS, TEXT_SUFFIX, MarkerRecordKind
-from wavescope.formats.session.record_file import RecordFile, Texts
+from wavescope.formats.session.layout import MARKERS, PAGE_BYTES, TEXT_SUFFIX, MarkerRecordKind
+from wavescope.formats.session.record_file import RecordFile, Records, Texts
 from wavescope.formats.session.spent_records import opened_stream
 from wavescope.model.strings import StringTable
 
 _STEPS_IN_MEDIAN = 1000
 _FEWEST_STEPS = 10
 _MOST_SNAPSHOTS = 10
-_BLOCK_RECORDS = 256
+_BLOCK_BYTES = 3 * PAGE_BYTES
 """What a thread fills at a time."""
 
 
@@ -107,10 +108,9 @@ class ClosedMarker:
 class _Watched:
     """One process: where to look next."""
 
-    first_place: int = 0
-    """All markers before it are closed and told."""
-    told: set[int] = field(default_factory=set)
-    """Ids of those from there on that were told."""
+    unfinished: dict[int, set[int]] = field(default_factory=dict)
+    """Blocks that may still tell something, by their first place: ids of those that were told."""
+    first_unseen: int = 0
     texts: Texts | None = None
 
 
@@ -130,23 +130,22 @@ class ClosedMarkers:
                 yield from self._of_process(base, file, watched)
 
     def _of_process(self, base: str, file: RecordFile, watched: _Watched) -> Iterator[ClosedMarker]:
-        first = watched.first_place
-        is_before_all_open = True
-        for start in range(first, file.slot_count, _BLOCK_RECORDS):
-            records = file.records_at(
-                np.arange(start, min(start + _BLOCK_RECORDS, file.slot_count))
-            )
-            closed = (records["kind"] == MarkerRecordKind.RANGE) | (
-                records["kind"] == MarkerRecordKind.MARK
-            )
-            fresh = [record for record in records[closed] if int(record["id"]) not in watched.told]
-            yield from (self._marker(base, record, watched) for record in fresh)
-            is_before_all_open &= len(records) == _BLOCK_RECORDS and bool(closed.all())
-            if is_before_all_open:
-                watched.first_place = start + _BLOCK_RECORDS
-                watched.told -= set(records["id"].tolist())
-            else:
-                watched.told.update(int(record["id"]) for record in fresh)
+        rows = _BLOCK_BYTES // file.record_bytes
+        unseen = range(watched.first_unseen, file.slot_count, rows)
+        for first in (*watched.unfinished, *unseen):
+            records = file.records_at(np.arange(first, min(first + rows, file.slot_count)))
+            told = watched.unfinished.pop(first, None)
+            yield from self._of_block(base, records, told or set(), watched)
+            watched.first_unseen = max(watched.first_unseen, first + rows)
+            if not _is_finished(records, rows, was_seen=told is not None):
+                watched.unfinished[first] = set(records["id"][_are_closed(records)].tolist())
+
+    def _of_block(
+        self, base: str, records: Records, told: set[int], watched: _Watched
+    ) -> Iterator[ClosedMarker]:
+        for record in records[_are_closed(records)]:
+            if int(record["id"]) not in told:
+                yield self._marker(base, record, watched)
 
     def _marker(self, base: str, record: np.void, watched: _Watched) -> ClosedMarker:
         identity = int(record["text"])
@@ -154,3 +153,13 @@ class ClosedMarkers:
             watched.texts = Texts(self.session / f"{base}.{TEXT_SUFFIX}", StringTable())
         text = watched.texts.text(identity)
         return ClosedMarker(text, int(record["start"]), int(record["end"]))
+
+
+def _are_closed(records: Records) -> Array:
+    return np.isin(records["kind"], (MarkerRecordKind.RANGE, MarkerRecordKind.MARK))
+
+
+def _is_finished(records: Records, rows: int, *, was_seen: bool) -> bool:
+    """Whether nothing of a block is to come: one that stays empty has made room for others."""
+    is_gone = was_seen and not records["kind"].any()
+    return len(records) == rows and (is_gone or bool(_are_closed(records).all()))
