@@ -312,7 +312,10 @@ def test_a_program_without_the_collector_is_refused() -> None:
         ("libcuda.so.570.86.15", "loads a tool only at a program's first use of CUDA"),
     ],
 )
-def test_why_it_is_too_late_depends_on_the_runtime(library: str, reason: str) -> None:
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_why_it_is_too_late_depends_on_the_runtime(
+    library: str, reason: str, is_replaced: bool
+) -> None:
     Path(library).write_bytes(bytes(4096))
     script = (
         "import mmap, sys\n"
@@ -325,6 +328,8 @@ def test_why_it_is_too_late_depends_on_the_runtime(library: str, reason: str) ->
         [sys.executable, "-c", script, library], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as program:
         assert program.stdout is not None and program.stdout.readline() == b"mapped\n"
+        if is_replaced:  # as by an upgrade, while a server runs
+            Path(library).unlink()
         errors = refused("attach", program.pid)
         with pytest.raises(wavescope.WavescopeError, match="runs without the collector"):
             wavescope.attach(program.pid)

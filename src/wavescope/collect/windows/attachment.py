@@ -208,7 +208,7 @@ _OTHERWISE = (
 def _why_too_late(maps: str) -> str:
     """Of a process that has these files mapped."""
     for library, reason in _RUNTIMES:
-        found = re.search(rf"/({re.escape(library)}[^/\s]*)$", maps, re.MULTILINE)
+        found = re.search(rf"/({re.escape(library)}[^/\s]*)(?: \(deleted\))?$", maps, re.MULTILINE)
         if found is not None:
             return f"it has {found[1]} loaded, and {reason}"
     return _OTHERWISE
