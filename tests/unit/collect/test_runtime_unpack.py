@@ -10,7 +10,13 @@ import pytest
 
 from tests.apt_repository import require_tools
 from wavescope.collect.runtimes import packages as bounded_command
-from wavescope.collect.runtimes.packages import keep_links_inside, link_plugins, run_bounded, unpack
+from wavescope.collect.runtimes.packages import (
+    keep_links_inside,
+    link_plugins,
+    link_programs,
+    run_bounded,
+    unpack,
+)
 from wavescope.errors import MachineError
 
 
@@ -65,6 +71,20 @@ def a_package(folder: Path, name: str) -> Path:
     command = ["dpkg-deb", "--root-owner-group", "-Znone", "--build", str(folder), str(package)]
     subprocess.run(command, capture_output=True, check=True)
     return package
+
+
+def test_programs_are_found_by_their_names(tmp_path: Path) -> None:
+    folder = tmp_path / "usr/libexec/bench"
+    folder.mkdir(parents=True)
+    (tmp_path / "usr/bin").mkdir()
+    for name, mode in (("bench", 0o755), ("notes", 0o644)):
+        (folder / name).write_text("")
+        (folder / name).chmod(mode)
+
+    link_programs(tmp_path, ["usr/libexec/bench", "usr/libexec/moved"])
+
+    found = {path.name: str(path.readlink()) for path in (tmp_path / "usr/bin").iterdir()}
+    assert found == {"bench": "../libexec/bench/bench"}
 
 
 def test_a_package_is_not_written_through_the_link_of_another(tmp_path: Path) -> None:

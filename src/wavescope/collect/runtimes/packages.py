@@ -147,7 +147,7 @@ def link_plugins(root: Path, folders: Sequence[str], executable: Path) -> None:
 def link_programs(root: Path, folders: Sequence[str]) -> None:
     """Let programs in `folders` of `root` be found by their names."""
     for folder in folders:
-        files = (path for path in (root / folder).iterdir() if path.is_file())
+        files = (path for path in (root / folder).glob("*") if path.is_file())
         _link_all(sorted(path for path in files if os.access(path, os.X_OK)), root / "usr/bin")
 
 
