@@ -73,6 +73,7 @@ _BEHAVIOURS = {
         lacks={
             "ipc": "ROCr 6.1 gives out handles of shared memory that name no process",
             "vmm": _NO_VMM,
+            "restarts": "ROCr 6.1 hangs now and then when it ends for the third time or later: it takes a lock that is gone",
         },
     ),
     "6.4": Behaviour(

@@ -14,6 +14,7 @@ import pytest
 
 from tests.executed import built, dispatch_coverage, gpu_environment
 from tests.recorded import PATIENCE_S, PROGRAMS, processes
+from tests.runtimes import require
 from wavescope.formats.session.reading import open_session
 from wavescope.model.trace import Trace
 
@@ -219,6 +220,7 @@ def test_a_kind_of_program_is_the_same_with_and_without_recording(
 ) -> None:
     if kind.needs_root and os.getuid() != 0:
         pytest.skip("only root can do that to itself")
+    require(kind.name)
     program = program_of(kind, folder)
     alone = seen_of(kind, program, tmp_path / "alone", None)
     recorded = seen_of(kind, program, tmp_path / "recorded", "standard")
