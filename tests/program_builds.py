@@ -75,11 +75,17 @@ def _build(runtime: Runtime | None, source: Path, program: Path, compile_: tuple
         _run("g++", "-o", str(program), compiled, *linked_to(runtime, source.suffix == ".hip"))
 
 
+@cache
+def _version(compiler: str) -> str:
+    """That of the compiler and of the packages that it compiles with, as far as it tells."""
+    return _run(compiler, "--version")
+
+
 def _compiled_once(source: Path, command: list[str]) -> Path:
     """The object of `source`, kept for the tests of all runtimes: compiling takes longest."""
     compiler = Path(shutil.which(command[0]) or command[0]).resolve()
     read = [source, *sorted(source.parent.glob("*.h"))]
-    told = [*command, str(compiler), str(compiler.stat().st_mtime_ns)]
+    told = [*command, str(compiler), _version(str(compiler))]
     made_of = "\0".join(told).encode() + b"".join(path.read_bytes() for path in read)
     kept = _OBJECTS / f"{source.stem}-{hashlib.sha256(made_of).hexdigest()[:16]}.o"
     if not kept.exists():
@@ -128,7 +134,8 @@ def _found_only_by_others(folder: Path) -> tuple[str, ...]:
     return ("-Wl,--no-as-needed", *map(str, paths))
 
 
-def _run(*command: str) -> None:
+def _run(*command: str) -> str:
     environment = os.environ | {"HIP_PLATFORM": "amd"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    return done.stdout

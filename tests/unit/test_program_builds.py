@@ -14,9 +14,11 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str,
     """The commands that were run; each leaves what it was told to make."""
     ran: list[tuple[str, ...]] = []
 
-    def run(*command: str) -> None:
+    def run(*command: str) -> str:
         ran.append(command)
-        Path(command[command.index("-o") + 1]).touch()
+        if "-o" in command:
+            Path(command[command.index("-o") + 1]).touch()
+        return ""
 
     monkeypatch.setattr(program_builds, "_OBJECTS", tmp_path / "objects")
     monkeypatch.setattr(program_builds, "_run", run)
@@ -25,7 +27,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str,
 
 
 def test_a_source_is_compiled_once_and_again_when_what_it_is_made_of_changes(
-    tmp_path: Path, commands: list[tuple[str, ...]]
+    tmp_path: Path, commands: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, header = tmp_path / "a.hip", tmp_path / "a.h"
     source.write_text("1")
@@ -42,4 +44,6 @@ def test_a_source_is_compiled_once_and_again_when_what_it_is_made_of_changes(
     header.write_text("3")
     assert [compilations(), compilations()] == [1, 0]
     source.write_text("4")
+    assert [compilations(), compilations()] == [1, 0]
+    monkeypatch.setattr(program_builds, "_version", lambda compiler: "a newer one")
     assert [compilations(), compilations()] == [1, 0]
