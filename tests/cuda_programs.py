@@ -49,6 +49,15 @@ def torch_scenario(*arguments: object) -> list[str]:
     return [torch_python(), str(PROGRAMS / "torch_scenarios.py"), *map(str, arguments)]
 
 
+def other_cuda() -> Path | None:
+    """Packages of another CUDA than the compiler's, unpacked: CUDA_PACKAGES names their folder.
+
+    The scenarios are linked with its runtime, and recorded with its CUPTI.
+    """
+    folder = os.environ.get("CUDA_PACKAGES")
+    return Path(folder) / "nvidia" if folder else None
+
+
 def built_scenarios(folder: Path) -> Path:
     """The scenarios in CUDA C++, built by nvcc."""
     compiler = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
@@ -56,6 +65,9 @@ def built_scenarios(folder: Path) -> Path:
         pytest.skip("CUDA's compiler nvcc is not installed")
     program, source = folder / "cuda_scenarios", PROGRAMS / "cuda_scenarios.cu"
     command = [compiler, "-O1", "-std=c++17", "-arch=native", "-o", str(program), str(source)]
+    if packages := other_cuda():
+        runtime = packages / "cuda_runtime" / "lib" / "libcudart_static.a"
+        command += ["-cudart", "none", str(runtime), "-ldl", "-lrt", "-lpthread"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return program
@@ -75,6 +87,15 @@ class Recording:
             yield trace
 
 
+def recorded_environment() -> dict[str, str]:
+    """That of a program that is recorded."""
+    packages = other_cuda()
+    if packages is None:
+        return dict(os.environ)
+    (library,) = packages.glob("cuda_cupti/lib/libcupti.so.*")
+    return {**os.environ, "WAVESCOPE_CUPTI": str(library)}
+
+
 def record(
     command: list[str],
     folder: Path,
@@ -88,7 +109,7 @@ def record(
         [sys.executable, "-m", "wavescope", "trace", "--force", "-m", mode, "-o", str(output),
          *options, "--", *command],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env={**os.environ, **(environment or {})},
+        env=recorded_environment() | (environment or {}),
     ) as process:  # fmt: skip
         try:
             said, messages = process.communicate(timeout=PATIENCE_S)

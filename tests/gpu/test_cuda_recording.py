@@ -19,6 +19,7 @@ from tests.cuda_programs import (
     kind_counts,
     marker_names,
     record,
+    recorded_environment,
 )
 from wavescope.formats import open_trace
 from wavescope.model.columns import UNKNOWN
@@ -229,7 +230,9 @@ def test_a_killed_program_leaves_what_was_delivered(cuda_scenarios: str, tmp_pat
     command = [sys.executable, "-m", "wavescope", "trace", "-q", "-o", str(output), "--",
                cuda_scenarios, "endless"]  # fmt: skip
     log: list[tuple[int, int]] = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as recorder:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=recorded_environment()
+    ) as recorder:
         assert recorder.stdout is not None
         process = int(recorder.stdout.readline().split()[1])
         for line in recorder.stdout:
