@@ -57,7 +57,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 
     Compiling them takes longer than the rest of collecting them.
     """
-    cache = session.config.cache
+    cache = getattr(session.config, "cache", None)  # its plugin may be left out
     if "PYTEST_XDIST_WORKER" not in os.environ or sys.dont_write_bytecode or cache is None:
         return (yield)
     with (cache.mkdir("compiled") / "by_a_worker").open("a") as compiled:
