@@ -59,7 +59,7 @@ test-torch: setup ## the tests with PyTorch, which is installed first
 	$(BIN)/pip install --quiet $(TORCH)
 	$(BIN)/pytest -m torch
 
-test-gpu: setup ## the tests on a real NVIDIA GPU; TORCH_PYTHON names an interpreter with PyTorch
+test-gpu: setup ## the tests on a real NVIDIA GPU; TORCH_PYTHON names an interpreter with PyTorch, CUDA_PACKAGES another CUDA
 	$(BIN)/pytest -m gpu tests/gpu
 
 test-runtimes: setup ## the tests of recording on each of RUNTIMES, which are fetched first

@@ -161,7 +161,18 @@ void ActivityDecoder::leave_out(const KernelRecord& record) {
                           notes_.recorded_time().is_for_slices() ? WAVESCOPE_SKIP_OUTSIDE_SLICES : WAVESCOPE_SKIP_PAUSED);
 }
 
+// Its records come all the same where they could not be turned off.
+bool ActivityDecoder::was_launched_in_pause(uint32_t correlation) {
+  const Skipping skipped = note_of(correlation).skipped;
+  return skipped && skipped.reason() == WAVESCOPE_SKIP_PAUSED;
+}
+
+bool ActivityDecoder::is_unwanted(uint32_t correlation) {
+  return !library_.switches_records() && was_launched_in_pause(correlation);
+}
+
 void ActivityDecoder::add(const KernelRecord& record) {
+  if (is_unwanted(record.correlation)) return;
   if (is_overwritten(record)) return leave_out(record);
   WavescopeOpRecord& op = add_op(WAVESCOPE_OP_DISPATCH, record, kernels_.object_of(record)).op;
   op.flags |= WAVESCOPE_OP_BLOCKS;
@@ -187,7 +198,7 @@ void ActivityDecoder::add(const MemcpyPeerRecord& record) { add_copy(record, rec
 
 template <typename Record>
 void ActivityDecoder::add_copy(const Record& record, uint32_t source, uint32_t target) {
-  if (is_overwritten(record)) return;
+  if (is_unwanted(record.correlation) || is_overwritten(record)) return;
   WavescopeOpRecord& op = add_op(WAVESCOPE_OP_COPY, record, record.bytes).op;
   op.grid[0] = source;
   op.grid[1] = target;
@@ -195,13 +206,12 @@ void ActivityDecoder::add_copy(const Record& record, uint32_t source, uint32_t t
 }
 
 void ActivityDecoder::add(const MemsetRecord& record) {
-  if (!is_overwritten(record)) add_op(WAVESCOPE_OP_FILL, record, record.bytes);
+  if (!is_unwanted(record.correlation) && !is_overwritten(record)) add_op(WAVESCOPE_OP_FILL, record, record.bytes);
 }
 
 // Records of whole graphs go on while recording pauses: turning them off would harm the program.
 void ActivityDecoder::add(const GraphTraceRecord& record) {
-  const Skipping skipped = note_of(record.correlation).skipped;
-  if (!skipped || skipped.reason() != WAVESCOPE_SKIP_PAUSED) add_op(WAVESCOPE_OP_GRAPH_RUN, record, 0);
+  if (!was_launched_in_pause(record.correlation)) add_op(WAVESCOPE_OP_GRAPH_RUN, record, 0);
 }
 
 // The nodes of a graph come with one correlation id.

@@ -72,6 +72,8 @@ class ActivityDecoder {
            notes_.is_overwritten(record.correlation);
   }
   void leave_out(const KernelRecord& record);
+  bool was_launched_in_pause(uint32_t correlation);
+  bool is_unwanted(uint32_t correlation);
 
   Session& session_;
   const CuptiLibrary& library_;

@@ -34,7 +34,7 @@ Collector::Collector(const CuptiLibrary& library, Session& session, const Settin
     : library_(library),
       session_(session),
       mode_(settings.mode),
-      is_sliced_(settings.mode == Mode::kLite && settings.slice_ns != 0),
+      is_sliced_(settings.mode == Mode::kLite && settings.slice_ns != 0 && library.switches_records()),
       flush_period_ns_(settings.flush_ns),
       coverage_(session),
       decoder_(session, library_, notes_, coverage_),
@@ -46,6 +46,9 @@ Collector::Collector(const CuptiLibrary& library, Session& session, const Settin
       slices_({library_, session_, attachment_, api_, decoder_, coverage_}, settings),
       thread_({"wavescope-cupti", round, last_work, this}) {
   if (mode_ == Mode::kLite && !is_sliced_) api_.skip_graphs(WAVESCOPE_SKIP_GRAPH_BATCH);
+  if (mode_ == Mode::kLite && !is_sliced_ && settings.slice_ns != 0) {
+    session_.facts().note("recorded without slices: CUPTI before 13.0 may end a program whose records go on again");
+  }
 }
 
 bool Collector::begin(std::string& reason) {

@@ -67,7 +67,7 @@ class Collector {
     kOn,  // recording
     kDraining,  // nothing new is recorded; what is under way still comes
     kDetachable,  // the next call of the program takes CUPTI out of the process
-    kResting,  // nothing is recorded; CUPTI stays in the process, which has graphs
+    kResting,  // nothing new is recorded; CUPTI stays in the process, which has graphs
   };
 
   static constexpr uint64_t kLongestDrainNs = 1000000000;
@@ -107,7 +107,8 @@ class Collector {
   const CuptiLibrary library_;
   Session& session_;
   const Mode mode_;
-  const bool is_sliced_;  // lite mode, unless its slices are off: then it has all kernels that are not of graphs
+  // Lite mode, unless its slices are off or CUPTI cannot have them: then it has all kernels that are not of graphs.
+  const bool is_sliced_;
   const uint64_t flush_period_ns_;
   LaunchNotes notes_;
   Coverage coverage_;

@@ -172,8 +172,10 @@ void Collector::undo_pause() {
 void Collector::stop_recording(uint64_t now_ns, WavescopeSkipReason reason) {
   slices_.close();
   api_.skip(reason);
-  attachment_.turn_off(Records::kKernels);
-  attachment_.turn_off(Records::kCopies);
+  if (library_.switches_records()) {
+    attachment_.turn_off(Records::kKernels);
+    attachment_.turn_off(Records::kCopies);
+  }
   state_ = State::kDraining;
   drain_until_ns_ = now_ns + kLongestDrainNs;
   drain(now_ns);

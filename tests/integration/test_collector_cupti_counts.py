@@ -42,10 +42,21 @@ TROUBLE = {
 
 
 def run_in(
-    played: PlayedCuda, folder: Path, mode: str, *way: object, settings: str = ""
+    played: PlayedCuda,
+    folder: Path,
+    mode: str,
+    *way: object,
+    version: str = "13",
+    settings: str = "",
 ) -> PlayedRun:
     return run_collected(
-        played, folder, *way, mode=mode.partition(" ")[0], settings=settings, **MODES[mode]
+        played,
+        folder,
+        *way,
+        mode=mode.partition(" ")[0],
+        version=version,
+        settings=settings,
+        **MODES[mode],
     )
 
 
@@ -78,22 +89,24 @@ def test_what_was_seen_is_accounted_for(
         assert lost == 0
 
 
+@pytest.mark.parametrize("version", ["12", "13"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("way", ["pause", "pause_graphs"])
 def test_pauses_leave_nothing_unaccounted_for(
-    played: PlayedCuda, tmp_path: Path, way: str, mode: str
+    played: PlayedCuda, tmp_path: Path, way: str, mode: str, version: str
 ) -> None:
-    run = run_in(played, tmp_path, mode, way, 10)
+    run = run_in(played, tmp_path, mode, way, 10, version=version)
 
     seen, _, _, lost = counts(run)
     assert (run.code, run.err, run.complaints, lost) == (3, "", "", 0)
     assert 0 < seen <= len(run.kernels)
 
 
+@pytest.mark.parametrize("version", ["12", "13"])
 def test_graphs_of_before_and_of_a_pause_are_known_after_it(
-    played: PlayedCuda, tmp_path: Path
+    played: PlayedCuda, tmp_path: Path, version: str
 ) -> None:
-    run = run_in(played, tmp_path, "standard", "pause_graphs", 10)
+    run = run_in(played, tmp_path, "standard", "pause_graphs", 10, version=version)
 
     assert counts(run)[0] == len(run.kernels)
     with run.trace() as trace:

@@ -112,8 +112,11 @@ def test_what_is_missing_after_an_early_kill_is_said(played: PlayedCuda, tmp_pat
         assert coverage["timed"] + sum(coverage["lost"].values()) == 80
 
 
-def test_kernels_of_a_pause_are_skipped_and_counted(played: PlayedCuda, tmp_path: Path) -> None:
-    run = run_collected(played, tmp_path, "pause", 10)
+@pytest.mark.parametrize("version", ["12", "13"])
+def test_kernels_of_a_pause_are_skipped_and_counted(
+    played: PlayedCuda, tmp_path: Path, version: str
+) -> None:
+    run = run_collected(played, tmp_path, "pause", 10, version=version)
 
     assert (run.code, run.out, run.err) == (3, "done pause\n", "")
     assert run.complaints == ""
@@ -124,9 +127,12 @@ def test_kernels_of_a_pause_are_skipped_and_counted(played: PlayedCuda, tmp_path
         assert coverage_of(trace)["lost"] == {}
 
 
+@pytest.mark.parametrize("version", ["12", "13"])
 @pytest.mark.parametrize("mode", ["standard", "full", "hip"])
-def test_graphs_go_on_over_a_pause(played: PlayedCuda, tmp_path: Path, mode: str) -> None:
-    run = run_collected(played, tmp_path, "pause_graph", 10, mode=mode)
+def test_graphs_go_on_over_a_pause(
+    played: PlayedCuda, tmp_path: Path, mode: str, version: str
+) -> None:
+    run = run_collected(played, tmp_path, "pause_graph", 10, mode=mode, version=version)
 
     assert (run.code, run.out, run.err, run.complaints) == (3, "done pause_graph\n", "", "")
     third = len(run.kernels) // 3

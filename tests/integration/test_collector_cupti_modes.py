@@ -72,6 +72,22 @@ def test_lite_without_slices_has_kernels_and_runs_of_graphs(
         assert coverage["lost"] == {}
 
 
+def test_cupti_that_cannot_have_slices_records_without(played: PlayedCuda, tmp_path: Path) -> None:
+    run = run_collected(played, tmp_path, "for", 600, mode="lite", version="12")
+
+    assert (run.code, run.out, run.err, run.complaints) == (3, "done for\n", "", "")
+    with run.trace() as trace:
+        assert len(trace.slices) == 0
+        assert list(trace.notes.sentences()) == [
+            "recorded without slices: CUPTI before 13.0 may end a program whose records go on again"
+        ]
+        own = [op for op in run.kernels if op.graph == 0]
+        assert kernel_differences(own, traced_kernels(trace)) == []
+        assert int((trace.op_kind == OpKind.GRAPH_RUN).sum()) == sum(
+            op.kind == "graph" for op in run.ops
+        )
+
+
 def test_full_has_synchronizations_and_allocations(played: PlayedCuda, tmp_path: Path) -> None:
     run = run_collected(played, tmp_path, "copies", 3, mode="full")
 

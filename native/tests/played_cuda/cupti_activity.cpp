@@ -36,6 +36,7 @@ struct Activities {
   std::mutex mutex;  // of what follows
   std::condition_variable changed;
   std::array<std::atomic<bool>, 128> enabled{};
+  std::atomic<bool> kernels_went_off{false};
   std::deque<Waiting> waiting;
   abi::CuptiBufferRequested request = nullptr;
   abi::CuptiBufferCompleted complete = nullptr;
@@ -172,6 +173,10 @@ void change(CuptiActivityKind kind, bool is_enabled) {
   const bool before = activities().enabled[static_cast<std::size_t>(kind)].exchange(is_enabled);
   if (kind == CuptiActivityKind::kGraphTrace && before != is_enabled && has_instantiated())
     complain("records of whole graphs were turned on or off while there were graphs");
+  if (kind != CuptiActivityKind::kConcurrentKernel || before == is_enabled) return;
+  // With CUPTI 12.9 most programs crashed there or soon after.
+  const bool went_off = activities().kernels_went_off.exchange(!is_enabled);
+  if (is_enabled && went_off && PLAYED_CUPTI_VERSION < abi::kVersion13_0) complain("records of kernels went on again");
 }
 
 bool is_recorded(const Op& op) {
@@ -231,6 +236,7 @@ void forget_activities() {
   {
     const std::lock_guard<std::mutex> lock(own.mutex);
     for (auto& is_enabled : own.enabled) is_enabled = false;
+    own.kernels_went_off = false;
     own.waiting.clear();
     complete = std::exchange(own.complete, nullptr);
     own.request = nullptr;

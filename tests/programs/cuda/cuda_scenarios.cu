@@ -95,7 +95,17 @@ static void graph(int replays) {
   check(cudaStreamSynchronize(made.stream));
 }
 
-// The same for `seconds`, each replay waited for, about 2000 a second: says how many there were.
+// `argument` kernels in a row, waited for after every thousand.
+static void flood(int kernels) {
+  float* values = new_values();
+  for (int i = 1; i <= kernels; ++i) {
+    before_kernel<<<1, 32>>>(values);
+    if (i % 1000 == 0) check(cudaDeviceSynchronize());
+  }
+  check(cudaDeviceSynchronize());
+}
+
+// A graph for `seconds`, each replay waited for, about 2000 a second: says how many there were.
 static void long_graph(int seconds) {
   const Replayed made = new_graph();
   const int64_t start = now_ns();
@@ -205,6 +215,7 @@ int main(int count, char** arguments) {
   const int argument = count > 2 ? atoi(arguments[2]) : 0;
   if (strcmp(name, "plain") == 0) plain();
   else if (strcmp(name, "graph") == 0) graph(argument);
+  else if (strcmp(name, "flood") == 0) flood(argument);
   else if (strcmp(name, "long_graph") == 0) long_graph(argument);
   else if (strcmp(name, "pause") == 0) pause_and_resume();
   else if (strcmp(name, "pause_graph") == 0) pause_graph(argument);
