@@ -101,7 +101,9 @@ typedef struct WavescopeDroppedOps {
 typedef struct WavescopeDropped {
   uint64_t records;  // of calls and markers; of ops the places from the first on that are no longer to be read
   uint64_t entries;  // of `ops` that are in use
-  WavescopeDroppedOps ops[WAVESCOPE_DROPPED_OPS];  // by queue; when there are more queues, the last counts those beyond
+  // By queue and kind, without dispatches whose times are lost. Those of further queues have one entry for each kind, of
+  // WAVESCOPE_ANY_GPU and WAVESCOPE_ALL_QUEUES.
+  WavescopeDroppedOps ops[WAVESCOPE_DROPPED_OPS];
 } WavescopeDropped;
 
 enum WavescopeOpKind {

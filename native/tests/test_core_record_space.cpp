@@ -144,19 +144,57 @@ void the_newest_ops_stay(const std::string& name) {
   CHECK(dropped.entries == 12 && counted == dropped.records);
 }
 
+void count(DroppedOps& dropped, int kind, uint16_t queue, int flags = 0) {
+  WavescopeOpRecord record{};
+  record.kind = static_cast<uint8_t>(kind);
+  record.queue = queue;
+  record.flags = static_cast<uint8_t>(flags);
+  dropped.count(reinterpret_cast<const char*>(&record), sizeof record);
+}
+
+bool has(const WavescopeDroppedOps& entry, uint16_t gpu, uint16_t queue, WavescopeOpKind kind, uint64_t count) {
+  return entry.gpu == gpu && entry.queue == queue && entry.kind == kind && entry.count == count;
+}
+
 void more_queues_than_entries_are_counted_together() {
   DroppedOps dropped(sizeof(WavescopeOpRecord));
   for (uint16_t queue = 0; queue < 300; ++queue) {
-    WavescopeOpRecord record{};
-    record.kind = WAVESCOPE_OP_DISPATCH;
-    record.queue = queue;
-    for (int times = 0; times < 2; ++times) dropped.count(reinterpret_cast<const char*>(&record), sizeof record);
+    for (int times = 0; times < 2; ++times) count(dropped, WAVESCOPE_OP_DISPATCH, queue);
   }
   const WavescopeDropped& table = dropped.table();
+  CHECK(table.entries == 248);
+  CHECK(has(table.ops[246], 0, 246, WAVESCOPE_OP_DISPATCH, 2));
+  CHECK(has(table.ops[247], WAVESCOPE_ANY_GPU, WAVESCOPE_ALL_QUEUES, WAVESCOPE_OP_DISPATCH, 2 * 53));
+}
+
+void beyond_the_entries_each_kind_is_counted_for_itself() {
+  DroppedOps dropped(sizeof(WavescopeOpRecord));
+  for (uint16_t queue = 0; queue < 247; ++queue) count(dropped, WAVESCOPE_OP_DISPATCH, queue);
+  const WavescopeOpKind kinds[] = {WAVESCOPE_OP_COPY, WAVESCOPE_OP_DISPATCH, WAVESCOPE_OP_FILL, WAVESCOPE_OP_BARRIER,
+                                   WAVESCOPE_OP_GRAPH_RUN};
+  for (uint16_t queue = 300; queue < 303; ++queue) {
+    for (const WavescopeOpKind kind : kinds) count(dropped, kind, queue);
+  }
+  count(dropped, 9, 0);  // somebody else wrote to the file
+  count(dropped, WAVESCOPE_OP_DISPATCH, 5);
+  const WavescopeDropped& table = dropped.table();
   CHECK(table.entries == WAVESCOPE_DROPPED_OPS);
-  const WavescopeDroppedOps& others = table.ops[WAVESCOPE_DROPPED_OPS - 1];
-  CHECK(table.ops[250].queue == 250 && table.ops[250].count == 2);
-  CHECK(others.gpu == WAVESCOPE_ANY_GPU && others.queue == WAVESCOPE_ALL_QUEUES && others.count == 2 * 49);
+  CHECK(has(table.ops[5], 0, 5, WAVESCOPE_OP_DISPATCH, 2));
+  for (int at = 0; at < 5; ++at) {
+    CHECK(has(table.ops[247 + at], WAVESCOPE_ANY_GPU, WAVESCOPE_ALL_QUEUES, kinds[at], 3));
+  }
+}
+
+void dispatches_without_times_are_counted_as_lost_and_not_again() {
+  DroppedOps dropped(sizeof(WavescopeOpRecord));
+  for (const int flags : {0, WAVESCOPE_OP_TIMES_LOST + 0, WAVESCOPE_OP_TIMES_LOST | WAVESCOPE_OP_GRAPH}) {
+    count(dropped, WAVESCOPE_OP_DISPATCH, 1, flags);
+    count(dropped, WAVESCOPE_OP_COPY, WAVESCOPE_COPY_QUEUE, flags);
+  }
+  const WavescopeDropped& table = dropped.table();
+  CHECK(table.entries == 2);
+  CHECK(has(table.ops[0], 0, 1, WAVESCOPE_OP_DISPATCH, 1));
+  CHECK(has(table.ops[1], 0, WAVESCOPE_COPY_QUEUE, WAVESCOPE_OP_COPY, 3));
 }
 
 bool is_closed(const char* marker) { return __atomic_load_n(marker, __ATOMIC_ACQUIRE) != WAVESCOPE_MARKER_OPEN; }
@@ -262,6 +300,13 @@ void texts_leave_room_for_facts() {
   CHECK(facts.note("there is room", 1));
 }
 
+void a_text_that_was_refused_is_told_with_its_reason_though_later_ones_fit() {
+  ByteBudget budget(16384, Keep::kNewest);
+  TextLog texts(path_of("long_text"), budget);
+  CHECK(texts.intern(std::string(20000, 'x')) == 0 && texts.intern("short") == 1);
+  CHECK(texts.refused() == 1 && texts.refusal() == Refusal::kSizeLimit);
+}
+
 void threads_that_need_room_at_once() {
   constexpr uint32_t kThreads = 4;
   constexpr uint32_t kEach = 50000;
@@ -323,11 +368,14 @@ int main() {
   the_newest_ops_stay<WavescopeOpRecord>("ops");
   the_newest_ops_stay<WavescopeGraphOpRecord>("graph_ops");
   more_queues_than_entries_are_counted_together();
+  beyond_the_entries_each_kind_is_counted_for_itself();
+  dispatches_without_times_are_counted_as_lost_and_not_again();
   the_newest_markers_stay_and_open_ranges_too();
   a_stream_full_of_open_ranges_refuses_more();
   streams_share_the_room_by_age();
   names_may_have_half_of_it_and_records_make_room();
   texts_leave_room_for_facts();
+  a_text_that_was_refused_is_told_with_its_reason_though_later_ones_fit();
   threads_that_need_room_at_once();
   nothing_is_dropped_while_somebody_reads();
   return std::system(("rm -r " + folder).c_str());

@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 
 from wavescope.formats.session.folder import RECENT_PART, RECENT_PART_DRAFT, process_bases
-from wavescope.formats.session.layout import OPS, PAGE_BYTES, OpRecordKind
+from wavescope.formats.session.layout import OPS, PAGE_BYTES, OpFlag, OpRecordKind
 from wavescope.formats.session.record_file import queue_keys
 from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
 from wavescope.formats.session.stillness import boottime_ns, kept_still
@@ -87,7 +87,9 @@ class RecentPart:
         fallen = self._fallen_out.setdefault(base, Counter())
         for start in range(first, end_place, 1 << 16):
             records = ops.records_at(np.arange(start, min(end_place, start + (1 << 16))))
-            chosen = records[records["kind"] == OpRecordKind.DISPATCH]
+            # Dispatches without times are counted as lost.
+            has_times = records["flags"] & OpFlag.TIMES_LOST == 0
+            chosen = records[(records["kind"] == OpRecordKind.DISPATCH) & has_times]
             keys, counts = np.unique(queue_keys(chosen), return_counts=True)
             for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
                 fallen[key] += count

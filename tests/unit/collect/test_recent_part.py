@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.chunks import ProcessMaker, a_cuda_process, a_process
+from tests.chunks import TIMES_LOST, ProcessMaker, a_cuda_process, a_process
+from tests.few_descriptors import few_descriptors
 from wavescope.collect.recent_part import RecentPart
 from wavescope.collect.running_sessions import ControlPage
 from wavescope.collect.windows import snapshots
 from wavescope.formats import open_trace
+from wavescope.formats.session.layout import CONTROL_PAGE, MAGIC, PAGE_BYTES, VERSION
 from wavescope.formats.session.reading import open_session, recent_windows
 from wavescope.formats.session.stillness import boottime_ns
 from wavescope.model.columns import COVERAGE
@@ -58,6 +60,45 @@ def test_records_that_were_there_a_whole_period_ago_are_forgotten_and_counted(
         assert small["seen"].tolist() == [900]
         assert small["timed"].tolist() == [500]
         assert small["skipped"].tolist() == [400]
+
+
+def test_many_processes_that_have_ended_keep_no_space_from_being_given_back(
+    tmp_path: Path,
+) -> None:
+    process = a_process(tmp_path).with_agent(0)
+    process.with_op(start=0, end=1).write(ended=False)
+    for pid in range(10, 50):
+        page = CONTROL_PAGE.pack(MAGIC, VERSION, 1)
+        (tmp_path / f"{pid}-1000.control").write_bytes(page.ljust(PAGE_BYTES, b"\0"))
+    recent = RecentPart(tmp_path, last_ns=800)
+    grown(process, 1, 320)
+    with few_descriptors(20):
+        recent.keep(now_ns=10_000)
+        grown(process, 320, 900)
+        recent.keep(now_ns=10_900)
+
+    assert first_data(process) == 4096 + 320 * 64
+
+
+def test_dispatches_without_times_are_lost_and_did_not_fall_out(tmp_path: Path) -> None:
+    process = a_process(tmp_path).with_agent(0).with_counter(seen=320, timed=256, lost=(0, 0, 64))
+    for start in range(320):
+        process.with_op(start=start, end=start + 1, flags=TIMES_LOST * (start % 5 == 0))
+    process.write(ended=False)
+    recent = RecentPart(tmp_path, last_ns=800)
+    recent.keep(now_ns=10_000)
+    recent.keep(now_ns=10_900)
+
+    windows = recent_windows(tmp_path, [process.base], until_ns=2_000)
+    assert windows is not None
+    assert windows[process.base].fallen_out == {0: 256}
+    with open_session(tmp_path, windows) as source:
+        columns = ("seen", "timed", "skipped", "lost")
+        assert [
+            row
+            for batch in source.batches(COVERAGE)
+            for row in zip(*(batch[name].tolist() for name in columns), strict=True)
+        ] == [(320, 0, 256, 0), (0, 0, 0, 64)]
 
 
 @pytest.mark.parametrize(("op_bytes", "forgotten"), [(64, 832), (72, 512), (80, 768), (96, 768)])

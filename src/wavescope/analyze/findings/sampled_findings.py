@@ -6,10 +6,8 @@ another, is known inside slices only. None promises a gain, since most of the ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import chain
-
-import numpy as np
 
 from wavescope.analyze.findings.context import FindingContext
 from wavescope.analyze.findings.copy_clock import copy_clock
@@ -46,7 +44,7 @@ def sampled_findings(context: FindingContext) -> list[Finding]:
     if len(seen.trace.ops):
         told = [_of_slices(each) for finder in _OF_SINGLE_KERNELS for each in finder(seen)]
         told += map(_of_slices, dominant_work(seen, told))
-    others = low_coverage(context) if _lacks_more(trace, context) else []
+    others = low_coverage(context, _outside_slices(trace)) if len(trace.coverage) else []
     return [*_is_sampled(trace), *others, *told, *input_repaired(trace)]
 
 
@@ -62,17 +60,8 @@ def _of_slices(finding: Finding) -> Finding:
     return finding._replace(evidence=evidence, gain_percent=None, gain_basis="")
 
 
-def _lacks_more(trace: Trace, context: FindingContext) -> bool:
-    """Whether too many kernels are missing for other reasons than slices."""
-    table = trace.coverage
-    if not len(table):
-        return False
-    table.load("seen", "timed", "skipped", "reason")
-    seen, timed = (int(np.maximum(table[name], 0).sum()) for name in ("seen", "timed"))
-    outside = sum(_outside(table["skipped"].tolist(), table.strings("reason")))
-    return 100 * (timed + outside) < context.thresholds.coverage_percent * seen
-
-
-def _outside(skipped: Sequence[int], reasons: Sequence[str]) -> Iterable[int]:
-    for count, reason in zip(skipped, reasons, strict=True):
-        yield max(count, 0) if reason.startswith(OUTSIDE_SLICES) else 0
+def _outside_slices(trace: Trace) -> int:
+    """How many kernels were counted, but not recorded because they were outside the slices."""
+    trace.coverage.load("skipped", "reason")
+    pairs = zip(trace.coverage["skipped"].tolist(), trace.coverage.strings("reason"), strict=True)
+    return sum(max(count, 0) for count, reason in pairs if reason.startswith(OUTSIDE_SLICES))

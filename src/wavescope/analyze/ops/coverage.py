@@ -10,6 +10,7 @@ import numpy as np
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.model.columns import OPS
+from wavescope.model.coverage_reasons import OLDER_THAN_KEPT
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace
@@ -84,7 +85,8 @@ def missing_ops_sentence(trace: Trace, complete_percent: float) -> str:
     if len(told):
         told.load("seen", "timed")
         seen, timed = (_known_sum(told[name]) for name in ("seen", "timed"))
-        if 100 * timed < complete_percent * seen:
+        older = sum(older_than_kept(trace).values())
+        if 100 * (timed + older) < complete_percent * seen:
             return f"only {100 * timed / seen:.1f} % of the dispatches are in the trace"
     if "selection" in trace.metadata:
         return f"the file holds only what was selected ({trace.metadata['selection'][:80]})"
@@ -152,6 +154,15 @@ def coverage_sentence(trace: Trace) -> str:
         return f"{sentence}; the others are not accounted for"
     parts = [f"{count_text(count)} {reason}" for reason, count in reasons]
     return f"{sentence}: {'; '.join(parts)}"
+
+
+def older_than_kept(trace: Trace) -> dict[str, int]:
+    """How many dispatches made room for newer ones, by the option that asked for it."""
+    trace.coverage.load("skipped", "lost", "reason")
+    missing = dict(_missing_by_reason(trace))
+    return {
+        option: missing[reason] for option, reason in OLDER_THAN_KEPT.items() if reason in missing
+    }
 
 
 def _missing_by_reason(trace: Trace) -> list[tuple[str, int]]:

@@ -241,13 +241,14 @@ COUNTER_KIND = 1
 
 SKIP_REASONS = (
     "with a signal of the application, which lite mode leaves alone: use --mode standard",
-    "that came in batches, as graph replays do, which lite mode leaves alone: use --mode standard",
+    "that came in batches, as graph replays do, and were left alone: record again in standard mode",
     "while recording was paused",
     "whose name does not match --kernel",
     "on queues that could not be intercepted",
     "outside the slices of time that lite mode records: use --mode standard",
 )
-"""By place in a counter record; each reads on after a number of dispatches."""
+"""By place in a counter record; each reads on after a number of dispatches. Older collectors left
+batches alone in standard mode, too."""
 SKIP_REASONS_OF_CUDA = (
     SKIP_REASONS[0],
     "in graphs, which lite mode records as a whole: use --mode standard",

@@ -415,7 +415,7 @@ def test_coverage_says_in_words_why_dispatches_are_missing(tmp_path: Path) -> No
             (0, -1, 2, 2, 0, 0),
         ]
         assert table.strings("reason") == [
-            "that came in batches, as graph replays do, which lite mode leaves alone: use --mode standard",
+            "that came in batches, as graph replays do, and were left alone: record again in standard mode",
             "while recording was paused",
             "lost because the buffers were full",
             "",

@@ -28,11 +28,19 @@ from wavescope.formats.session.plain_file import DamagedStreamError, plain_bytes
 from wavescope.formats.session.reading.facts import Facts, TickClock, integer, read_facts, text
 from wavescope.formats.session.reading.kernels import kernel_filter
 from wavescope.formats.session.record_file import RecordFile, Records, Texts, queue_key
+from wavescope.model.coverage_reasons import OLDER_THAN_KEPT
 from wavescope.model.progress import Notes
 from wavescope.model.strings import StringTable
 
 _LARGEST_STATE_BYTES = 64 << 20
-DROPPED_REASON = "older than the newest records, which are all that --max-size keeps"
+DROPPED_REASON = OLDER_THAN_KEPT["--max-size"]
+_NOTED_KINDS = {
+    OpRecordKind.COPY: "copies",
+    OpRecordKind.FILL: "fills",
+    OpRecordKind.BARRIER: "barriers",
+    OpRecordKind.GRAPH_RUN: "runs of graphs",
+}
+"""What ops are called that are not counted as coverage."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +226,10 @@ class ProcessChunks:
         """What made room for newer records and is not counted as coverage."""
         ops = self.ops.file.dropped.ops if self.ops.file else ()
         return {
-            "copies": sum(each.count for each in ops if each.kind == OpRecordKind.COPY),
+            **{
+                name: sum(each.count for each in ops if each.kind == kind)
+                for kind, name in _NOTED_KINDS.items()
+            },
             "calls": self.calls.dropped.records if self.calls else 0,
             "markers": self.markers.dropped.records if self.markers else 0,
         }

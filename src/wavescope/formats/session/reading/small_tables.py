@@ -36,6 +36,7 @@ from wavescope.model.columns import (
     THREADS,
     UNKNOWN,
 )
+from wavescope.model.coverage_reasons import OLDER_THAN_KEPT
 from wavescope.model.slices import slice_rows
 from wavescope.units import bytes_text, duration_text
 
@@ -43,7 +44,7 @@ _LITE = "lite"
 _CUT_OFF_REASON = "not finished when the process was killed"
 _RUNNING_REASON = "not finished yet"
 _UNANSWERED_REASON = "not noted before the process ended: its machine was too busy"
-_FALLEN_OUT_REASON = "older than the newest part, which is all that was to be kept"
+_FALLEN_OUT_REASON = OLDER_THAN_KEPT["--last"]
 _MOST_COUNT = (1 << 62) - 1
 
 
