@@ -23,7 +23,7 @@ uint64_t TextLog::refused() {
 
 Refusal TextLog::refusal() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return log_.refusal();
+  return refusal_;
 }
 
 uint64_t TextLog::intern(std::string_view text) {
@@ -33,8 +33,10 @@ uint64_t TextLog::intern(std::string_view text) {
   const auto known = ids_.find(key);
   if (known != ids_.end()) return known->second;
   const uint64_t id = write(text);
-  if (id == 0) ++refused_;
-  if (id != 0 && remembered_bytes_ < kMostRememberedBytes) {
+  if (id == 0) {
+    ++refused_;
+    refusal_ = log_.refusal();
+  } else if (remembered_bytes_ < kMostRememberedBytes) {
     remembered_bytes_ += text.size() + kBytesPerEntry;
     ids_.emplace(std::move(key), id);
   }

@@ -21,7 +21,7 @@ class TextLog {
   // 64 KiB is cut. Memory is bounded: when very many different texts were seen, further ones are written each time.
   uint64_t intern(std::string_view text);
 
-  // How often a text could not be written, and why it could not the last time.
+  // How often a text could not be written, and why the last of these could not.
   uint64_t refused();
   Refusal refusal();
 
@@ -35,6 +35,7 @@ class TextLog {
   AppendLog log_;
   uint64_t last_id_ = 0;
   uint64_t refused_ = 0;
+  Refusal refusal_ = Refusal::kNone;
   uint64_t remembered_bytes_ = 0;
   std::unordered_map<std::string, uint64_t> ids_;
   std::vector<char> entry_;
