@@ -26,6 +26,7 @@ from wavescope.errors import MachineError
 from wavescope.formats.registry import ExportOptions
 from wavescope.model.columns import OPS, TABLES, UNKNOWN, Column, ColumnType, Table
 from wavescope.model.progress import Progress
+from wavescope.model.row_progress import RowProgress
 from wavescope.model.source import BATCH_ROWS, Batch, TraceSource
 from wavescope.outputs import opened_output
 from wavescope.units import fit_for_spreadsheets
@@ -63,23 +64,15 @@ def _written_tables(
 ) -> Iterator[_WrittenTable]:
     """The ops for the file `path`; for a folder they and every other table that has rows."""
     tables = TABLES if path.is_dir() else (OPS,)
-    total = sum(source.row_count(table) for table in tables)
-    done = 0
-
-    def followed(batches: Iterable[Batch]) -> Iterator[Batch]:
-        nonlocal done
-        for batch in batches:
-            yield batch
-            done += _row_count(batch)
-            progress(min(done, total), total)
-
+    followed = RowProgress(progress, [source], tables).followed
     for table in tables:
-        batches = (batch for batch in source.batches(table, rows=rows) if _row_count(batch))
+        read = followed(source, table, source.batches(table, rows=rows))
+        batches = (batch for batch in read if _row_count(batch))
         first = next(batches, None)
         if first is not None or table is OPS:
             target = path / f"{table.name}{suffix}" if path.is_dir() else path
             found = () if first is None else itertools.chain((first,), batches)
-            yield _WrittenTable(table, target, followed(found))
+            yield _WrittenTable(table, target, iter(found))
 
 
 def _row_count(batch: Batch) -> int:

@@ -8,7 +8,7 @@ Records arrive in any order of sections, and wait in a temporary file until they
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -41,9 +41,10 @@ from wavescope.formats.rocprofv3.kinds import (
     Kinds,
 )
 from wavescope.formats.rocprofv3.own_export import marker_facts, member_text
-from wavescope.model.columns import CALLS, LINKS, MARKER_INSTANT, MARKERS, OPS
+from wavescope.model.columns import CALLS, LINKS, MARKER_INSTANT, MARKERS, OPS, Table
 from wavescope.model.op_kinds import OpKind, op_kinds
 from wavescope.model.progress import Progress
+from wavescope.model.row_progress import RowProgress
 from wavescope.model.source import Batch, TraceSource
 from wavescope.outputs import opened_output
 
@@ -117,7 +118,7 @@ class RecordWriter:
         self._source = source
         self._spool = spool
         self._processes = processes
-        self._progress = progress
+        self._progress = RowProgress(progress, [source])
         self.kinds = Kinds()
         self.gpus = GpuTable(source)
         self.symbols = KernelSymbols(source, processes)
@@ -126,29 +127,24 @@ class RecordWriter:
         self._ops = IdIndex(source, OPS)
         self._correlation_of_op = self._correlations()
         self._call_kinds: dict[tuple[int, int, int], tuple[str, int, int]] = {}
-        self._total = sum(source.row_count(table) for table in (OPS, CALLS, MARKERS))
-        self._done = 0
 
     def write(self) -> None:
         """Write ops, calls and markers."""
-        for batch in self._source.batches(OPS, rows=_BATCH_ROWS):
+        for batch in self._rows(OPS):
             is_kernel = op_kinds(self._source.strings, batch["type"]) == OpKind.KERNEL
             self.gpus.note(np.unique(batch["gpu"]).tolist())
             for process, rows in self._by_process(batch["process"]):
                 self._kernels(process, _taken(batch, rows[is_kernel[rows]]))
                 self._copies(process, _taken(batch, rows[~is_kernel[rows]]))
-            self._advance(len(batch["id"]))
-        for batch in self._source.batches(CALLS, rows=_BATCH_ROWS):
+        for batch in self._rows(CALLS):
             for process, rows in self._by_process(batch["process"]):
                 self._write_calls(process, _taken(batch, rows))
-            self._advance(len(batch["id"]))
         written = 0
-        for batch in self._source.batches(MARKERS, rows=_BATCH_ROWS):
+        for batch in self._rows(MARKERS):
             first = self._calls.size + self._ops.size + written + 2
             for process, rows in self._by_process(batch["process"]):
                 self._write_markers(process, _taken(batch, rows), rows + first)
             written += len(batch["id"])
-            self._advance(len(batch["id"]))
 
     def counter_texts(self) -> list[str]:
         """The counters' descriptions as JSON texts."""
@@ -180,9 +176,9 @@ class RecordWriter:
         entries = self._processes.numbers(processes)
         return [(entry, np.flatnonzero(entries == entry)) for entry in np.unique(entries).tolist()]
 
-    def _advance(self, rows: int) -> None:
-        self._done += rows
-        self._progress(min(self._done, self._total), self._total)
+    def _rows(self, table: Table) -> Iterator[Batch]:
+        batches = self._source.batches(table, rows=_BATCH_ROWS)
+        return self._progress.followed(self._source, table, batches)
 
     def _kernels(self, process: int, batch: Batch) -> None:
         if not len(batch["id"]):

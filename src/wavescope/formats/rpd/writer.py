@@ -7,6 +7,7 @@ They take the time range of a trace from its API rows. So calls become API rows,
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -39,9 +40,11 @@ from wavescope.model.columns import (
     OPS,
     PROCESSES,
     UNKNOWN,
+    Table,
 )
 from wavescope.model.op_kinds import MARKER_TYPE
 from wavescope.model.progress import NOTE_TAG, Progress
+from wavescope.model.row_progress import RowProgress
 from wavescope.model.source import Batch, TraceSource, read_columns
 
 _OWN_METADATA = (
@@ -75,9 +78,7 @@ class RpdRows:
 
     def __init__(self, source: TraceSource, database: BulkDatabase, progress: Progress) -> None:
         self._source = source
-        self._progress = progress
-        self._done = 0
-        self._total = sum(source.row_count(table) for table in (OPS, CALLS, MARKERS))
+        self._progress = RowProgress(progress, [source])
         self._files = {
             name: database.table(name, rebuild_indexes=True)
             for name in TABLES
@@ -109,7 +110,7 @@ class RpdRows:
         self._append("rocpd_string", {"string": texts})
 
     def _write_ops(self) -> None:
-        for batch in self._source.batches(OPS):
+        for batch in self._rows(OPS):
             if not len(batch["id"]):
                 continue
             start, end = int(batch["start_ns"].min()), int(batch["end_ns"].max())
@@ -129,10 +130,9 @@ class RpdRows:
             )
             self._launches.add_ops(batch)
             self._carried.add_ops(batch)
-            self._advance(batch)
 
     def _write_calls(self) -> None:
-        for batch in self._source.batches(CALLS):
+        for batch in self._rows(CALLS):
             if not len(batch["id"]):
                 continue
             self._append_api(
@@ -145,7 +145,6 @@ class RpdRows:
                 args=self._call_args(batch["args"]),
             )
             self._carried.add_calls(batch)
-            self._advance(batch)
 
     def _call_args(self, handles: Array) -> Array:
         known = handles >= 0
@@ -155,7 +154,7 @@ class RpdRows:
         return ids
 
     def _write_markers(self) -> None:
-        for batch in self._source.batches(MARKERS):
+        for batch in self._rows(MARKERS):
             rows = len(batch["id"])
             if rows:
                 ids = self._carried.marker_rows(batch["id"])
@@ -169,7 +168,6 @@ class RpdRows:
                     domains=np.full(rows, EMPTY_ID),
                     args=self._add_texts(self._source.strings.decode(batch["name"])),
                 )
-                self._advance(batch)
 
     def _write_whole_trace(self, start_ns: int, end_ns: int) -> None:
         one = np.ones(1, np.int64)
@@ -289,9 +287,8 @@ class RpdRows:
         is_known = (batch["process"] >= 0) & (of_process > 0)
         return np.where(is_known | (batch["pid"] < 0), of_process, batch["pid"])
 
-    def _advance(self, batch: Batch) -> None:
-        self._done += len(batch["id"])
-        self._progress(min(self._done, self._total), self._total)
+    def _rows(self, table: Table) -> Iterator[Batch]:
+        return self._progress.followed(self._source, table, self._source.batches(table))
 
 
 def _pids_by_process(source: TraceSource) -> Array:

@@ -92,7 +92,7 @@ class Places:
 
 
 class Survey:
-    """Queues, threads and time span of a trace."""
+    """Queues, threads, time span and number of rows of a trace."""
 
     def __init__(self, source: TraceSource) -> None:
         self.queues = Places(DistinctRows(2))
@@ -101,6 +101,8 @@ class Survey:
         """Places are (process key, thread)."""
         self.process_keys = ProcessKeys(source)
         self._times: list[int] = []
+        self.row_count = 0
+        """Ops, calls and markers."""
         self.op_columns: set[str] = set()
         """Those of OP_VALUES and OP_VALUES_PER_ROW in which at least one op has a known value."""
         self._note_columns(next(iter(source.batches(OPS, _OP_ARGUMENTS)), {}))
@@ -108,12 +110,12 @@ class Survey:
         unseen = tuple(name for name in _OP_ARGUMENTS if name not in self.op_columns)
         for batch in source.batches(OPS, ("gpu", "queue", "start_ns", "end_ns", *unseen)):
             self.queue_numbers(batch)
-            self._note_times(batch)
+            self._note_rows(batch)
             self._note_columns({name: batch[name] for name in unseen})
         for table, pid in ((CALLS, ("pid",)), (MARKERS, ())):
             for batch in source.batches(table, ("process", "thread", "start_ns", "end_ns", *pid)):
                 self.thread_numbers(batch)
-                self._note_times(batch)
+                self._note_rows(batch)
 
     @property
     def span(self) -> Span:
@@ -128,7 +130,8 @@ class Survey:
         """The number of each call's or marker's thread among `threads.keys`."""
         return self.threads.numbers([self.process_keys.of(batch), batch["thread"]])
 
-    def _note_times(self, batch: Batch) -> None:
+    def _note_rows(self, batch: Batch) -> None:
+        self.row_count += len(batch["start_ns"])
         if len(batch["start_ns"]):
             times = (*self._times, int(batch["start_ns"].min()), int(batch["end_ns"].max()))
             self._times = [min(times), max(times)]

@@ -16,7 +16,7 @@ from wavescope.formats.timeline.op_slices import OpSlices
 from wavescope.formats.timeline.slices import TimelineWriter
 from wavescope.formats.timeline.survey import Survey
 from wavescope.formats.timeline.tracks import TrackLayout
-from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS
+from wavescope.model.columns import LINKS
 from wavescope.model.progress import Progress
 from wavescope.model.source import TraceSource
 
@@ -39,7 +39,7 @@ def write_timeline(
     writer.begin(source, survey.span)
     for track in layout.tracks:
         writer.track(track)
-    done, total = 0, sum(source.row_count(table) for table in (OPS, CALLS, MARKERS))
+    done, total = 0, survey.row_count
     busy = GpuBusy(len(layout.busy_tracks), survey.span)
     depth = StepSeries(len(layout.depth_tracks), survey.span)
     ops = OpSlices(source, survey, layout, launches, busy=busy, depth=depth)

@@ -39,6 +39,7 @@ from wavescope.model.columns import (
     Table,
 )
 from wavescope.model.progress import NOTE_TAG, Progress, no_progress
+from wavescope.model.row_progress import NUMBERED, RowProgress
 from wavescope.model.source import Batch, TraceSource, full_batch, read_columns
 from wavescope.model.strings import StringTable
 
@@ -82,13 +83,9 @@ class _Writer:
         self, database: BulkDatabase, plans: Sequence[SourcePlan], progress: Progress
     ) -> None:
         self._plans = plans
-        self._progress = progress
+        self._progress = RowProgress(progress, [plan.source for plan in plans])
         self._strings = StringTable([""])
         self._last_text = _EMPTY_TEXT_ID
-        self._rows_done = 0
-        self._rows_total = sum(
-            plan.source.row_count(table) for plan in plans for table in (OPS, CALLS, MARKERS)
-        )
         self._columns = _filled_tables()
         self._files = {
             name: database.table(name, list(columns), missing=_missing(name, columns))
@@ -120,9 +117,6 @@ class _Writer:
                 remapped["args"] = self._text_ids(plan.source, batch["args"])
             for name, key in table.keys:
                 self._append(table, name, key, remapped)
-            if table in (OPS, CALLS, MARKERS):
-                self._rows_done += len(batch["id"])
-                self._progress(min(self._rows_done, self._rows_total), self._rows_total)
 
     def _one_per_call(self, plan: SourcePlan, table: Table, batch: Batch) -> Batch:
         """The rows that the file can keep by their call: one for each, in order."""
@@ -145,6 +139,8 @@ class _Writer:
             yield self._agent_rows(plan)
         elif table is METADATA:
             yield self._metadata_rows(plan)
+        elif table in NUMBERED:
+            yield from self._progress.followed(source, table, source.batches(table))
         else:
             yield from source.batches(table)
 
