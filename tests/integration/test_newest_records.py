@@ -21,7 +21,6 @@ from tests.executed import (
     dispatch_coverage,
     dispatches_by_queue,
     gpu_environment,
-    kill_when_running,
     run_on_gpu,
     traced_dispatches,
 )
@@ -121,6 +120,21 @@ def test_the_newest_dispatches_are_kept_exactly(
     assert (run.session / f"{run.process.base.name}.ops").stat().st_size > 80_000 * OP_BYTES
 
 
+def test_dispatches_without_times_are_counted_once(load: Path, tmp_path: Path) -> None:
+    run = run_on_gpu(
+        *(load, 1, 1, 3_000, "none", "exit"),
+        folder=tmp_path,
+        **{**NEWEST, "WAVESCOPE_MAX_BYTES": "60000"},
+        WAVESCOPE_SOFTGPU_FAULTS="lost_timestamps,every=3",
+    )
+
+    found = assert_adds_up(run.session)
+    assert found.seen == 3_000
+    assert found.lost == dispatch_coverage(run.process)["lost"]["timestamps"] > 900
+    assert found.reasons == {DROPPED, "for which the GPU left no times"}
+    assert 0 < found.timed == sum(map(len, traced_dispatches(run.session).values()))
+
+
 def test_calls_and_ops_share_the_room(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -184,32 +198,39 @@ def test_a_limit_that_is_not_reached_changes_nothing(load: Path, tmp_path: Path)
 
 
 def test_the_disk_never_holds_more(load: Path, tmp_path: Path) -> None:
-    most = 0
+    session, most = tmp_path / "session", 0
     with subprocess.Popen(
         [load, "2", "2", "40000", "none", "exit"],
         env=gpu_environment(tmp_path, "standard", 1, dict(NEWEST)),
     ) as program:
         while program.poll() is None:
-            if (tmp_path / "session").exists():
-                most = max(most, disk_bytes(tmp_path / "session"))
+            if session.exists():
+                most = max(most, disk_bytes(session))
             time.sleep(0.001)
 
-    assert LIMIT * 0.9 < most <= DISK_LIMIT
-    assert assert_adds_up(tmp_path / "session").seen == 80_000
+    assert LIMIT * 0.9 < max(most, disk_bytes(session)) <= DISK_LIMIT
+    assert assert_adds_up(session).seen == 80_000
 
 
-@pytest.mark.parametrize("seconds", [0.5, 1.0])
+@pytest.mark.parametrize("op_bytes", [1_000_000, 3_000_000])
 def test_after_a_kill_the_newest_are_there_and_the_rest_is_counted(
-    seconds: float, load: Path, tmp_path: Path
+    op_bytes: int, load: Path, tmp_path: Path
 ) -> None:
-    run = kill_when_running(
-        *(load, 2, 2, 512, "barrier", "endless"),
-        folder=tmp_path,
-        seconds=seconds,
-        gpus=2,
-        WAVESCOPE_SOFTGPU_KERNEL_NS="2000",
-        **{**NEWEST, "WAVESCOPE_MAX_BYTES": "200000"},
-    )
+    settings = {
+        **NEWEST,
+        "WAVESCOPE_MAX_BYTES": "200000",
+        "WAVESCOPE_SOFTGPU_KERNEL_NS": "2000",
+    }
+    with subprocess.Popen(
+        [load, "2", "2", "512", "barrier", "endless"],
+        env=gpu_environment(tmp_path, "standard", 2, settings),
+        stdout=subprocess.DEVNULL,
+    ) as program:
+        try:
+            until(lambda: has_dropped(tmp_path / "session", op_bytes))
+        finally:
+            program.kill()
+    run = Run(program.returncode, "", "", tmp_path / "session", tmp_path / "truth.csv")
     wavescope.recover(run.session, tmp_path / "trace.db")
 
     for trace in (run.session, tmp_path / "trace.db"):
@@ -277,10 +298,11 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def has_dropped() -> bool:
+def has_dropped(session: Path, op_bytes: int) -> bool:
+    """Whether so many bytes of ops, more than there is room for, were written."""
     return any(
-        path.stat().st_size > 3 * 300_000 and path.stat().st_blocks * 512 < path.stat().st_size
-        for path in Path().glob("*session*/*.ops")
+        path.stat().st_size > op_bytes and path.stat().st_blocks * 512 < path.stat().st_size
+        for path in session.glob("*.ops")
     )
 
 
@@ -290,8 +312,8 @@ ENDLESS = (2, 2, 512, "barrier", "endless")
 @pytest.mark.usefixtures("own_folders")
 def test_snapshots_and_readers_of_a_recording_that_drops_all_the_time(load: Path) -> None:
     with recorded("--max-size", "300k", "--softgpu=kernel_ns=2000", load, *ENDLESS) as recorder:
-        until(has_dropped)
         (session,) = Path().glob("*session*")
+        until(lambda: has_dropped(session, 3 * 300_000))
         for number in range(5):
             wavescope.snapshot(recorder.pid, f"{number}.db")
             found = assert_adds_up(Path(f"{number}.db"))

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+import tempfile
 import textwrap
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.chunks import a_process
 from wavescope.collect.record_options import RecordOptions
 from wavescope.collect.recording import recorder
 from wavescope.collect.recording.recorder import merge_session, record
 from wavescope.errors import MachineError, OutputExistsError, UsageError, WavescopeError
 from wavescope.formats import open_trace
+from wavescope.formats.session.reading import reader
 from wavescope.package_files import library_path
 
 ROOT = Path(__file__).parents[3]
@@ -121,6 +124,22 @@ def test_chunks_are_kept_when_asked_for_and_can_be_merged_again(tmp_path: Path) 
     assert merge_session(recording.kept_session, tmp_path / "again.db", force=False) == ()
     with open_trace(tmp_path / "again.db") as again:
         assert again.ops["start_ns"].tolist() == [10]
+
+
+def test_what_is_merged_while_it_changes_is_copied_beside_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There may be little room where temporary files lie."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "full"))
+    monkeypatch.setattr(reader, "still_runs", lambda _: True)
+    a_process(tmp_path / "session").with_op(start=10, end=20).write()
+    (tmp_path / "session" / "session.json").write_text('{"kept_newest": "1 MB of each process"}')
+
+    merge_session(tmp_path / "session", tmp_path / "trace.db", force=False)
+
+    assert names(tmp_path) == ["session", "trace.db"]
+    with open_trace(tmp_path / "trace.db") as trace:
+        assert trace.ops["start_ns"].tolist() == [10]
 
 
 def test_a_failed_merge_keeps_the_records_and_says_where(

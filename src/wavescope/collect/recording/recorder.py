@@ -222,10 +222,13 @@ def recovered(
 def merge_session(
     session: Path, output: Path, *, force: bool, progress: Progress = no_progress
 ) -> tuple[tuple[str, int], ...]:
-    """Write the records in `session` as one trace file; what the reader skipped or repaired."""
+    """Write the records in `session` as one trace file; what the reader skipped or repaired.
+
+    What needs to be copied first lies beside the output, where there is to be room for it.
+    """
     with (
-        open_steady_session(session) as source,
         replaced(output, [session], force=force) as temporary,
+        open_steady_session(session, temporary.parent) as source,
     ):
         write_trace([source], temporary, progress)
         return tuple(source.notes)

@@ -15,7 +15,7 @@ from wavescope.formats.session.copying import copy_processes, copy_session_facts
 from wavescope.formats.session.reading import open_session, recent_windows
 from wavescope.formats.session.stillness import boottime_ns, kept_still
 from wavescope.formats.wavescope.writing import write_trace
-from wavescope.model.progress import Notes, Progress, no_progress
+from wavescope.model.progress import Progress, no_progress
 from wavescope.outputs import replaced
 
 
@@ -57,8 +57,7 @@ def write_snapshot(
     """The same of a session, of these processes."""
     with replaced(output, [session], force=force) as temporary:
         copies = Path(tempfile.mkdtemp(prefix="records-", dir=temporary.parent))
-        left_out = Notes()
-        with kept_still(session):
+        with kept_still(session) as left_out:
             copy_processes(session, [page.base for page in pages], copies, left_out)
             # After the copies: what was recorded while they were made is in them, too.
             windows = recent_windows(session, [page.base for page in pages], boottime_ns())

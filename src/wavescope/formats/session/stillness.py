@@ -12,10 +12,11 @@ import re
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from wavescope.errors import MachineError
+from wavescope.formats.session.folder import still_runs
 from wavescope.formats.session.layout import (
     CONTROL_PAGE,
     CONTROL_SUFFIX,
@@ -24,12 +25,15 @@ from wavescope.formats.session.layout import (
     STILL_UNTIL_OFFSET,
     VERSION,
 )
+from wavescope.model.progress import Notes
 
 _CONTROL_NAME = re.compile(rf"\d{{1,10}}-\d{{1,20}}\.{CONTROL_SUFFIX}", re.ASCII)
 _LONGEST_NS = 60_000_000_000
 """A process waits no longer for a reader, which may have been killed."""
 _DROPPING_PATIENCE_S = 1.0
+_READER_PATIENCE_S = 10.0
 _LOOK_AGAIN_S = 0.001
+_MAY_HAVE_GONE = "so records may have been dropped while they were copied"
 
 
 def boottime_ns() -> int:
@@ -62,38 +66,58 @@ def opened_control_page(path: Path) -> Iterator[int]:
 
 
 @contextmanager
-def kept_still(session: Path, *, wait: bool = True) -> Iterator[None]:
+def kept_still(session: Path, *, wait: bool = True) -> Iterator[Notes]:
     """Nothing is taken out of the session's files by others while the block runs.
 
-    Without `wait` an error where others need them to be still.
+    Where that cannot be had, what comes back notes why: who copies then does so for files that
+    move. Another reader is waited for, but not for long; without `wait` it is an error that there
+    is one.
     """
-    with recorder_kept_still(session, wait=wait), ExitStack() as stack:
-        for name in control_names(session):
-            with suppress(OSError, MachineError):
-                stack.enter_context(_process_kept_still(session / name))
-        yield
-
-
-@contextmanager
-def recorder_kept_still(session: Path, *, wait: bool = True) -> Iterator[None]:
-    """The same by the recorder, for which nothing is written into the session."""
+    notes = Notes()
     folder = os.open(session, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        is_free = _recorder_kept_still(folder, notes, wait=wait)
+        # Where another reader is at it, it has asked the processes, and will tell them.
+        with _processes_kept_still(session) if is_free else nullcontext():
+            yield notes
     finally:
         os.close(folder)
 
 
-@contextmanager
-def _process_kept_still(control_page: Path) -> Iterator[None]:
-    with opened_control_page(control_page) as file:
-        _ask(file, boottime_ns() + _LONGEST_NS)
+def _recorder_kept_still(folder: int, notes: Notes, *, wait: bool) -> bool:
+    """Lock an opened session, for which nothing is written into it; False when others keep it."""
+    deadline = time.monotonic() + _READER_PATIENCE_S
+    while True:
         try:
-            _wait_while_dropping(file)
-            yield
-        finally:
-            _ask(file, 0)
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not wait:
+                raise
+        except OSError as error:
+            notes.add(f"the session cannot be locked ({error.strerror}), {_MAY_HAVE_GONE}")
+            return True
+        else:
+            return True
+        if time.monotonic() >= deadline:
+            notes.add(f"another reader held the session for long, {_MAY_HAVE_GONE}")
+            return False
+        time.sleep(_LOOK_AGAIN_S)
+
+
+@contextmanager
+def _processes_kept_still(session: Path) -> Iterator[None]:
+    """The same of the processes; no page stays open meanwhile, for there may be thousands."""
+    pages = [session / name for name in control_names(session) if still_runs(Path(name).stem)]
+    try:
+        for page in pages:
+            with suppress(OSError, MachineError), opened_control_page(page) as file:
+                _ask(file, boottime_ns() + _LONGEST_NS)
+                _wait_while_dropping(file)
+        yield
+    finally:
+        for page in pages:
+            with suppress(OSError, MachineError), opened_control_page(page) as file:
+                _ask(file, 0)
 
 
 def _ask(file: int, until_ns: int) -> None:
@@ -101,7 +125,7 @@ def _ask(file: int, until_ns: int) -> None:
 
 
 def _wait_while_dropping(file: int) -> None:
-    """Of a process that was killed meanwhile this stays as it was."""
+    """Of a process that is killed meanwhile this stays as it was."""
     deadline = time.monotonic() + _DROPPING_PATIENCE_S
     while any(os.pread(file, 4, DROPPING_OFFSET)) and time.monotonic() < deadline:
         time.sleep(_LOOK_AGAIN_S)

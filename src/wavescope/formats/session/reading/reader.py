@@ -24,7 +24,6 @@ from wavescope.formats.session.copying import copy_session
 from wavescope.formats.session.folder import (
     KEPT_NEWEST,
     KERNEL_FILTER,
-    RECENT_PART,
     read_session_facts,
     recorded_bases,
     still_runs,
@@ -47,7 +46,7 @@ from wavescope.formats.session.reading.small_tables import (
     add_slices,
 )
 from wavescope.formats.session.record_file import Lookup
-from wavescope.formats.session.stillness import kept_still
+from wavescope.formats.session.stillness import boottime_ns, kept_still
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, UNKNOWN, Table
 from wavescope.model.progress import Notes
@@ -111,14 +110,15 @@ def open_session(
     return ChunkSource(folder, bases, windows or {}, session)
 
 
-def open_steady_session(folder: Path) -> ChunkSource:
-    """As `open_session`, of copies where records may be dropped while they are read."""
+def open_steady_session(folder: Path, copies_in: Path | None = None) -> ChunkSource:
+    """As `open_session`, of copies where records may be dropped while they are read.
+
+    They lie in the folder `copies_in`; without, where temporary files do.
+    """
     if not _may_change(folder):
         return open_session(folder)
-    copies = TemporaryDirectory(prefix="wavescope-records-")
+    copies, left_out = _copied(folder, copies_in)
     with on_error(copies.cleanup):
-        with kept_still(folder):
-            left_out = copy_session(folder, Path(copies.name))
         told = {} if "output" in read_session_facts(folder) else {"output": str(folder)}
         source = open_session(Path(copies.name), facts=told)
         source.path = str(folder)
@@ -129,8 +129,29 @@ def open_steady_session(folder: Path) -> ChunkSource:
 
 
 def _may_change(folder: Path) -> bool:
-    is_kept_in_part = (folder / RECENT_PART).exists() or KEPT_NEWEST in read_session_facts(folder)
-    return is_kept_in_part and any(map(still_runs, recorded_bases(folder)))
+    """Whether records are dropped just now: by the processes, or by their recorder."""
+    bases = recorded_bases(folder)
+    is_dropped = KEPT_NEWEST in read_session_facts(folder) or _recorder_drops(folder, bases)
+    return is_dropped and any(map(still_runs, bases))
+
+
+def _recorder_drops(folder: Path, bases: Sequence[str]) -> bool:
+    """Whether only a newest part is kept, whose end has not come."""
+    now_ns = boottime_ns()
+    windows = (recent_windows(folder, bases) or {}).values()
+    return any(window.start_ns != 0 and window.end_ns > now_ns for window in windows)
+
+
+def _copied(
+    folder: Path, copies_in: Path | None
+) -> tuple[TemporaryDirectory[str], list[tuple[str, int]]]:
+    """Copies of a session, and what is to be noted of them."""
+    with kept_still(folder) as moved:
+        # Made when there is no more waiting: who is killed while waiting leaves nothing behind.
+        copies = TemporaryDirectory(prefix="wavescope-records-", dir=copies_in)
+        with on_error(copies.cleanup):
+            left_out = copy_session(folder, Path(copies.name))
+    return copies, [*moved, *left_out]
 
 
 class _ProcessRows:
