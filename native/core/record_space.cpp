@@ -24,20 +24,27 @@ bool RecordSpace::make_room(uint64_t bytes) {
     budget_.take_anyway(bytes);
     return true;
   }
-  // Nothing is dropped in vain: who asks for too much may ask for less.
-  const uint64_t staying_bytes = budget_.used() - std::min(budget_.used(), filled_bytes_);
-  if (staying_bytes + bytes <= budget_.limit()) drop_for(bytes);
+  // What becomes free another thread may take before this one.
+  bool has_room = false;
+  while (!has_room && could_fit(bytes) && drop_for(bytes)) has_room = budget_.take(bytes);
   if (control_ != nullptr) control_->end_dropping();
-  return budget_.take(bytes);
+  return has_room;
 }
 
-// So much at a time that it is done seldom, and so little that nobody waits long for it.
-void RecordSpace::drop_for(uint64_t bytes) {
+// Nothing is dropped in vain: who asks for too much may ask for less.
+bool RecordSpace::could_fit(uint64_t bytes) const {
+  const uint64_t staying_bytes = budget_.used() - std::min(budget_.used(), filled_bytes_);
+  return staying_bytes + bytes <= budget_.limit();
+}
+
+// So much at a time that it is done seldom, and so little that nobody waits long for it. False when there was nothing.
+bool RecordSpace::drop_for(uint64_t bytes) {
   const uint64_t missing = budget_.used() + bytes - std::min(budget_.used() + bytes, budget_.limit());
   const uint64_t dropped = choose(std::max(missing, std::min(budget_.limit() / 64, kMostAtATime)));
   drop_chosen();
   filled_bytes_ -= dropped;
   budget_.drop(dropped);
+  return dropped != 0;
 }
 
 // Of parts that are still written to, the turn comes again.

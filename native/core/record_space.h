@@ -52,7 +52,8 @@ class RecordSpace {
   };
 
   bool make_room(uint64_t bytes);
-  void drop_for(uint64_t bytes);
+  bool could_fit(uint64_t bytes) const;
+  bool drop_for(uint64_t bytes);
   uint64_t choose(uint64_t wanted_bytes);
   void drop_chosen();
 

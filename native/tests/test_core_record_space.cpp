@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -307,6 +308,35 @@ void a_text_that_was_refused_is_told_with_its_reason_though_later_ones_fit() {
   CHECK(texts.refused() == 1 && texts.refusal() == Refusal::kSizeLimit);
 }
 
+class FileOnPaper final : public SpentStream {
+ public:
+  bool is_over(const FilePart&) override { return true; }
+  void drop(const std::vector<FilePart>&) override {}
+};
+
+// What one thread makes room for, another may take first.
+void nothing_is_refused_while_there_is_something_to_drop() {
+  constexpr uint64_t kPart = StreamFile::kBlockBytes;
+  ByteBudget budget(64 * kPart, Keep::kNewest);
+  RecordSpace space(budget);
+  FileOnPaper file;
+  std::atomic<bool> is_over{false};
+  std::thread other([&] {
+    while (!is_over) {
+      if (budget.take(kPart)) budget.give_back(kPart);
+    }
+  });
+  uint64_t refused = 0;
+  for (uint64_t at = 0; at < 200000; ++at) {
+    if (space.take(kPart)) space.add_filled(file, FilePart{at * kPart, (at + 1) * kPart});
+    else ++refused;
+  }
+  is_over = true;
+  other.join();
+  CHECK(refused == 0);
+  CHECK(budget.used() <= budget.limit());
+}
+
 void threads_that_need_room_at_once() {
   constexpr uint32_t kThreads = 4;
   constexpr uint32_t kEach = 50000;
@@ -376,6 +406,7 @@ int main() {
   names_may_have_half_of_it_and_records_make_room();
   texts_leave_room_for_facts();
   a_text_that_was_refused_is_told_with_its_reason_though_later_ones_fit();
+  nothing_is_refused_while_there_is_something_to_drop();
   threads_that_need_room_at_once();
   nothing_is_dropped_while_somebody_reads();
   return std::system(("rm -r " + folder).c_str());

@@ -375,6 +375,11 @@ COVERAGE = Table(
     ),
     (("wavescope_coverage", "id"),),
 )
+OLDER_THAN_KEPT = {
+    "--max-size": "older than the newest records, which are all that --max-size keeps",
+    "--last": "older than the newest part, which is all that was to be kept",
+}
+"""The reason of dispatches that made room for newer ones, by the option that asks for it."""
 
 SLICES = Table(
     "slices",

@@ -9,8 +9,7 @@ import numpy as np
 
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import DistinctRows
-from wavescope.model.columns import OPS
-from wavescope.model.coverage_reasons import OLDER_THAN_KEPT
+from wavescope.model.columns import OLDER_THAN_KEPT, OPS
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace

@@ -28,7 +28,7 @@ from wavescope.formats.session.plain_file import DamagedStreamError, plain_bytes
 from wavescope.formats.session.reading.facts import Facts, TickClock, integer, read_facts, text
 from wavescope.formats.session.reading.kernels import kernel_filter
 from wavescope.formats.session.record_file import RecordFile, Records, Texts, queue_key
-from wavescope.model.coverage_reasons import OLDER_THAN_KEPT
+from wavescope.model.columns import OLDER_THAN_KEPT
 from wavescope.model.progress import Notes
 from wavescope.model.strings import StringTable
 

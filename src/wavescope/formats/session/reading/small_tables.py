@@ -30,13 +30,13 @@ from wavescope.model.columns import (
     AGENTS,
     COVERAGE,
     METADATA,
+    OLDER_THAN_KEPT,
     PROCESSES,
     QUEUES,
     SLICES,
     THREADS,
     UNKNOWN,
 )
-from wavescope.model.coverage_reasons import OLDER_THAN_KEPT
 from wavescope.model.slices import slice_rows
 from wavescope.units import bytes_text, duration_text
 
