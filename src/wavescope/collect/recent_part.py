@@ -20,7 +20,7 @@ from wavescope.formats.session.folder import RECENT_PART, RECENT_PART_DRAFT, pro
 from wavescope.formats.session.layout import OPS, PAGE_BYTES, OpFlag, OpRecordKind
 from wavescope.formats.session.record_file import queue_keys
 from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
-from wavescope.formats.session.stillness import boottime_ns, kept_still
+from wavescope.formats.session.stillness import LONGEST_NS, boottime_ns, kept_still
 
 _MOST_TIME = (1 << 63) - 1
 _LOOKS_PER_PERIOD = 8
@@ -36,6 +36,8 @@ class RecentPart:
     end_ns: int | None = None
     """When recording ended; None while it goes on."""
     _looked_ns: int = 0
+    _read_since_ns: int | None = None
+    """When a reader was met that wants the session as it is, and still does."""
     _seen: dict[str, deque[tuple[int, int]]] = field(default_factory=dict)
     """By process: when there were how many op records, the oldest look first."""
     _forgotten: dict[str, int] = field(default_factory=dict)
@@ -62,12 +64,24 @@ class RecentPart:
         if now_ns - self._looked_ns < self.last_ns // _LOOKS_PER_PERIOD:
             return
         self._looked_ns = now_ns
-        before_ns = now_ns - self.last_ns
-        with suppress(OSError), kept_still(self.session, wait=False):
-            for base in process_bases(path.name for path in self.session.iterdir()):
-                self._keep_ops(base, now_ns, before_ns)
-                forget_finished(self.session, base, before_ns)
-            self._write(now_ns)
+        with suppress(OSError):
+            self._forget_unless_read(now_ns, now_ns - self.last_ns)
+
+    def _forget_unless_read(self, now_ns: int, before_ns: int) -> None:
+        try:
+            with kept_still(self.session, wait=False):
+                self._read_since_ns = None
+                self._forget(now_ns, before_ns)
+        except BlockingIOError:
+            since_ns = self._read_since_ns = self._read_since_ns or now_ns
+            if now_ns - since_ns > LONGEST_NS:  # it may have been stopped
+                self._forget(now_ns, before_ns)
+
+    def _forget(self, now_ns: int, before_ns: int) -> None:
+        for base in process_bases(path.name for path in self.session.iterdir()):
+            self._keep_ops(base, now_ns, before_ns)
+            forget_finished(self.session, base, before_ns)
+        self._write(now_ns)
 
     def _keep_ops(self, base: str, now_ns: int, before_ns: int) -> None:
         ops = opened_stream(self.session, base, OPS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -17,7 +18,7 @@ from wavescope.collect.windows import snapshots
 from wavescope.formats import open_trace
 from wavescope.formats.session.layout import CONTROL_PAGE, MAGIC, PAGE_BYTES, VERSION
 from wavescope.formats.session.reading import open_session, recent_windows
-from wavescope.formats.session.stillness import boottime_ns
+from wavescope.formats.session.stillness import LONGEST_NS, boottime_ns
 from wavescope.model.columns import COVERAGE
 
 
@@ -60,6 +61,23 @@ def test_records_that_were_there_a_whole_period_ago_are_forgotten_and_counted(
         assert small["seen"].tolist() == [900]
         assert small["timed"].tolist() == [500]
         assert small["skipped"].tolist() == [400]
+
+
+def test_a_reader_that_was_stopped_keeps_no_space_for_longer_than_a_minute(tmp_path: Path) -> None:
+    process = a_process(tmp_path).with_agent(0)
+    process.with_op(start=0, end=1).write(ended=False)
+    recent = RecentPart(tmp_path, last_ns=800)
+    grown(process, 1, 320)
+    recent.keep(now_ns=10_000)
+    grown(process, 320, 900)
+    reader = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(reader, fcntl.LOCK_EX)
+    recent.keep(now_ns=10_900)
+    recent.keep(now_ns=10_900 + LONGEST_NS)
+    assert first_data(process) == 4096
+    recent.keep(now_ns=11_500 + LONGEST_NS)
+    assert first_data(process) == 4096 + 320 * 64
+    os.close(reader)
 
 
 def test_many_processes_that_have_ended_keep_no_space_from_being_given_back(

@@ -28,8 +28,8 @@ from wavescope.formats.session.layout import (
 from wavescope.model.progress import Notes
 
 _CONTROL_NAME = re.compile(rf"\d{{1,10}}-\d{{1,20}}\.{CONTROL_SUFFIX}", re.ASCII)
-_LONGEST_NS = 60_000_000_000
-"""A process waits no longer for a reader, which may have been killed."""
+LONGEST_NS = 60_000_000_000
+"""Nobody waits longer for a reader, which may have been killed or stopped."""
 _DROPPING_PATIENCE_S = 1.0
 _READER_PATIENCE_S = 10.0
 _LOOK_AGAIN_S = 0.001
@@ -111,7 +111,7 @@ def _processes_kept_still(session: Path) -> Iterator[None]:
     try:
         for page in pages:
             with suppress(OSError, MachineError), opened_control_page(page) as file:
-                _ask(file, boottime_ns() + _LONGEST_NS)
+                _ask(file, boottime_ns() + LONGEST_NS)
                 _wait_while_dropping(file)
         yield
     finally:
