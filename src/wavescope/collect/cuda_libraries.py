@@ -21,6 +21,8 @@ CudaVersion = tuple[int, ...]
 
 _KNOWN_MAJORS = (12, 13)
 """Whose records the collector knows."""
+_FIRST_WITH_SLICES = (13,)
+"""Of CUPTI, whose records of kernels may go on again while a program runs."""
 _TOOLKIT_FOLDERS = ("extras/CUPTI/lib64", "lib64", "targets/x86_64-linux/lib", "lib")
 _TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 _TOOLKIT_NAME = re.compile(r"cuda-(\d+)\.(\d+)")
@@ -63,6 +65,11 @@ class CudaLibrary:
     def words(self) -> str:
         """Version and path, for people."""
         return f"{version_text(self.version)} ({self.path})"
+
+    @property
+    def has_slices(self) -> bool:
+        """Of CUPTI: whether its records may go on again, as far as is known."""
+        return not self.version or self.version >= _FIRST_WITH_SLICES
 
     def fit(self, driver: CudaVersion) -> Fit:
         """How it goes with a driver of this CUDA version; an empty one is not known."""

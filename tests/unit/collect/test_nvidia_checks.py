@@ -119,6 +119,18 @@ def test_a_missing_libcupti_comes_with_the_command_that_adds_it(tmp_path: Path) 
     assert check.fix.startswith("pip install nvidia-cuda-cupti")
 
 
+def test_a_libcupti_that_cannot_have_slices_is_told(tmp_path: Path) -> None:
+    library = put(tmp_path / "usr/local/cuda-12.9/lib64/libcupti.so.12", "\x7fELF")
+
+    check = checks_of(played(tmp_path))["CUPTI"]
+
+    assert check.state is CheckState.OK
+    assert check.found == (
+        f"12.9 ({library}): fits the driver, lite mode has no slices with it, "
+        "taken for programs without one"
+    )
+
+
 def test_a_libcupti_that_is_too_new_for_the_driver_is_not_usable(tmp_path: Path) -> None:
     library = put(tmp_path / "usr/local/cuda-13.0/lib64/libcupti.so.13", "\x7fELF")
 

@@ -89,6 +89,7 @@ def _cupti(machine: Machine, driver: CudaDriver) -> Check:
     chosen = chosen_library(found, driver.cuda)
     listed = "; ".join(
         f"{library.words}: {library.fit(driver.cuda).value}"
+        + ("" if library.has_slices else ", lite mode has no slices with it")
         + (", taken for programs without one" if library is chosen else "")
         for library in found
     )
