@@ -96,6 +96,16 @@ def raise_if_told_to_stop() -> None:
 
 
 @contextlib.contextmanager
+def interrupts_wait() -> Iterator[None]:
+    """This thread sees Ctrl-C after the block only, and threads that begin inside never do."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
 def removed_in_the_end(folder: str | os.PathLike[str]) -> Iterator[None]:
     """`folder` is removed after the block, and also where the program ends inside of it."""
     name = os.fspath(folder)

@@ -21,6 +21,9 @@ import pytest
 import wavescope
 from tests.executed import Truth, built, traced_dispatches
 from tests.recorded import PATIENCE_S, collector
+from wavescope.collect.running_sessions import ControlPage
+from wavescope.collect.windows import attachment
+from wavescope.collect.windows.recorded_window import OpenWindow
 from wavescope.formats import open_trace
 
 WAVESCOPE = [sys.executable, "-m", "wavescope"]
@@ -253,6 +256,43 @@ def refused(*arguments: object) -> str:
     )
     assert done.returncode == 2
     return done.stderr
+
+
+def test_an_interrupt_right_after_the_beginning_ends_the_window(
+    load: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_window = attachment.open_window
+
+    def opened_and_interrupted(page: ControlPage) -> OpenWindow:
+        opened = open_window(page)
+        signal.raise_signal(signal.SIGINT)
+        return opened
+
+    with dormant(load, 1, 1, 256, "barrier", "endless") as program:
+        options = wavescope.AttachOptions(program.runner.pid, Path("window.db"), 3_600_000)
+        monkeypatch.setattr(attachment, "open_window", opened_and_interrupted)
+        attached = wavescope.attach(options)
+        assert not program.is_recording()
+        assert (attached.is_over, len(attached.pids)) == (False, 1)
+        assert attached.end_ns > attached.start_ns
+    with open_trace(Path("window.db")) as trace:
+        assert trace.metadata["recorded_window"]
+
+
+def test_an_interrupt_before_the_beginning_leaves_nothing(
+    load: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: ControlPage) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        return False
+
+    with dormant(load, 1, 1, 256, "barrier", "endless") as program:
+        options = wavescope.AttachOptions(program.runner.pid, Path("window.db"), 3_600_000)
+        monkeypatch.setattr(attachment, "is_recording", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            wavescope.attach(options)
+        assert not program.is_recording()
+    assert not Path("window.db").exists()
 
 
 def test_a_second_attacher_is_refused_while_the_first_records(load: Path) -> None:

@@ -9,7 +9,6 @@ import contextlib
 import json
 import logging
 import re
-import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -25,6 +24,7 @@ from wavescope.errors import (
     UsageError,
     WavescopeError,
 )
+from wavescope.process import interrupts_wait
 from wavescope.workers.engine_options import LOCAL, EngineOptions, process_count
 from wavescope.workers.scheduler_contact import require_scheduler
 
@@ -158,16 +158,13 @@ def _local_cluster(options: EngineOptions, item_count: int, folder: str) -> Clus
 
 @contextmanager
 def _interrupts_wait() -> Iterator[None]:
-    """Threads that begin inside, and what they start, never see Ctrl-C; this one does afterwards.
+    """What is started inside never sees Ctrl-C; this thread does afterwards.
 
     A terminal sends it to all processes of a command, and workers of Dask would talk about it.
     """
     resource_tracker.ensure_running()  # starting it later would let interrupts in again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
+    with interrupts_wait():
         yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _dask_memory(options: EngineOptions) -> int | None:

@@ -36,6 +36,7 @@ from wavescope.formats.session.spent_records import forget_finished, forget_ops,
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, no_progress
 from wavescope.outputs import replaced, require_free
+from wavescope.process import interrupts_wait
 from wavescope.units import duration_text
 
 _LOOK_AGAIN_S = 0.05
@@ -79,7 +80,8 @@ class Attachment:
                 hint=f"`wavescope snapshot {page.pid}` writes a trace of what was recorded so far",
             )
         self._stack.callback(_pause, page)
-        self._windows[page] = open_window(page)
+        with interrupts_wait():  # what was begun is known, so that it can be ended
+            self._windows[page] = open_window(page)
 
     def wait(self, process: int, environment: Mapping[str, str], duration_ms: int) -> None:
         """Until the time is over or all processes have ended; new ones are recorded too."""
@@ -116,10 +118,14 @@ def attach(
 ) -> Attached:
     """Record the window and write its trace; an interruption ends the window early."""
     require_free(options.output, [], force=options.force)
-    with attached(options.process, environment) as attachment:
-        begun()
+    with attachable(options.process, environment) as (attachment, found):
         with suppress(KeyboardInterrupt):  # that is how the window ends
+            for page in found:
+                attachment.take(page)
+            begun()
             attachment.wait(options.process, environment, options.duration_ms)
+        if not attachment.pages:
+            raise KeyboardInterrupt
         attachment.stop()
         windows = attachment.close()
         notes = _write(attachment.session, windows, options, progress)
@@ -133,8 +139,10 @@ def attach(
 
 
 @contextmanager
-def attached(process: int, environment: Mapping[str, str]) -> Iterator[Attachment]:
-    """Record the process and those below it while the block runs; they are paused after it."""
+def attachable(
+    process: int, environment: Mapping[str, str]
+) -> Iterator[tuple[Attachment, list[ControlPage]]]:
+    """The process and those below it; those that are taken are paused after the block."""
     pages = found_pages(process, environment)
     if not pages:
         raise _not_attachable(process)
@@ -145,10 +153,7 @@ def attached(process: int, environment: Mapping[str, str]) -> Iterator[Attachmen
             hint="give the process id of one `wavescope run` or of a program it runs",
         )
     with ExitStack() as stack:
-        attachment = Attachment(sessions.pop(), stack)
-        for page in pages:
-            attachment.take(page)
-        yield attachment
+        yield Attachment(sessions.pop(), stack), pages
 
 
 def _write(
