@@ -74,6 +74,21 @@ def test_blocks_that_made_room_are_not_read_again(
     assert read == []
 
 
+def test_room_that_a_file_has_ahead_is_looked_at_until_it_is_filled(tmp_path: Path) -> None:
+    process = a_process(tmp_path).with_marker("first", 1, 2, id=1)
+    ahead = [bytes(48)] * (3 * 256 - 1)
+    process.records["markers"] += ahead
+    rewritten(process)
+    markers = ClosedMarkers(tmp_path)
+    assert [told(markers) for _ in range(4)] == [["first"], [], [], []]
+    for number in range(2, 3 * 256 + 1):
+        process.with_marker("later", number, number + 1, id=number)
+    del process.records["markers"][1 : 1 + len(ahead)]
+    rewritten(process)
+    assert told(markers) == ["later"] * len(ahead)
+    assert told(markers) == []
+
+
 def test_recording_ends_with_the_first_marker_that_matches(tmp_path: Path) -> None:
     process = a_process(tmp_path).with_agent(0).with_op(start=10, end=20).with_op(start=95, end=99)
     process.with_marker("warm-up", 1, 5, id=1).with_marker("epoch 2", 60, 90, id=2)

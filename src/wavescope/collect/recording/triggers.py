@@ -111,6 +111,8 @@ class _Watched:
     unfinished: dict[int, set[int]] = field(default_factory=dict)
     """Blocks that may still tell something, by their first place: ids of those that were told."""
     first_unseen: int = 0
+    newest_filled: int = 0
+    """The block with the newest records; what is empty behind it may be filled later."""
     texts: Texts | None = None
 
 
@@ -132,12 +134,16 @@ class ClosedMarkers:
     def _of_process(self, base: str, file: RecordFile, watched: _Watched) -> Iterator[ClosedMarker]:
         rows = _BLOCK_BYTES // file.record_bytes
         unseen = range(watched.first_unseen, file.slot_count, rows)
+        newest_before = watched.newest_filled
         for first in (*watched.unfinished, *unseen):
             records = file.records_at(np.arange(first, min(first + rows, file.slot_count)))
             told = watched.unfinished.pop(first, None)
             yield from self._of_block(base, records, told or set(), watched)
             watched.first_unseen = max(watched.first_unseen, first + rows)
-            if not _is_finished(records, rows, was_seen=told is not None):
+            if records["kind"].any():
+                watched.newest_filled = max(watched.newest_filled, first)
+            may_be_gone = told is not None and first < newest_before
+            if not _is_finished(records, rows, may_be_gone=may_be_gone):
                 watched.unfinished[first] = set(records["id"][_are_closed(records)].tolist())
 
     def _of_block(
@@ -159,7 +165,7 @@ def _are_closed(records: Records) -> Array:
     return np.isin(records["kind"], (MarkerRecordKind.RANGE, MarkerRecordKind.MARK))
 
 
-def _is_finished(records: Records, rows: int, *, was_seen: bool) -> bool:
-    """Whether nothing of a block is to come: one that stays empty has made room for others."""
-    is_gone = was_seen and not records["kind"].any()
+def _is_finished(records: Records, rows: int, *, may_be_gone: bool) -> bool:
+    """Whether nothing of a block is to come: one that is empty may have made room for others."""
+    is_gone = may_be_gone and not records["kind"].any()
     return len(records) == rows and (is_gone or bool(_are_closed(records).all()))
