@@ -279,6 +279,14 @@ def size_bytes(text: str) -> int:
     return int(whole) * factor + int((part or "").ljust(3, "0") or "0") * factor // 1000
 
 
+def positive_size_bytes(text: str) -> int:
+    """The same, where nothing at all cannot be meant."""
+    size = size_bytes(text)
+    if size == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no size; write for example 500M or 2G")
+    return size
+
+
 def milliseconds(text: str) -> int:
     """Milliseconds of '10' (seconds), '2.5', '500ms' or '3s'."""
     spelled = f"{text}s" if re.fullmatch(r"\d+(\.\d*)?", text, re.ASCII) else text

@@ -14,7 +14,7 @@ from wavescope.cli.options import (
     add_quiet_flag,
     milliseconds,
     positive_milliseconds,
-    size_bytes,
+    positive_size_bytes,
 )
 from wavescope.cli.program_options import (
     add_command,
@@ -104,7 +104,7 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--max-size",
         metavar="BYTES",
-        type=size_bytes,
+        type=positive_size_bytes,
         help="keep at most this many bytes of records of each process, the newest: 500M, 2G",
     )
     group.add_argument(

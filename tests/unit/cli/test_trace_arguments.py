@@ -23,6 +23,11 @@ def options_of(*arguments: str) -> RecordOptions:
     return _options(COMMAND.parser().parse_args(list(arguments)))
 
 
+def test_a_limit_of_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="'0M' is no size; write for example 500M or 2G"):
+        options_of("--max-size", "0M", "prog")
+
+
 def test_defaults() -> None:
     assert options_of("prog") == RecordOptions(("prog",), Path("trace.db"))
 
