@@ -49,6 +49,18 @@ def torch_scenario(*arguments: object) -> list[str]:
     return [torch_python(), str(PROGRAMS / "torch_scenarios.py"), *map(str, arguments)]
 
 
+def framework_scenario(name: str) -> list[str]:
+    """The command of a scenario of another framework."""
+    return [torch_python(), str(PROGRAMS / "framework_scenarios.py"), name]
+
+
+def require_module(name: str) -> None:
+    """Skip where the interpreter with PyTorch lacks another framework."""
+    asked = f"from importlib.util import find_spec; raise SystemExit(find_spec({name!r}) is None)"
+    if subprocess.run([torch_python(), "-c", asked], timeout=120, check=False).returncode:
+        pytest.skip(f"{torch_python()} has no {name}")
+
+
 def other_cuda() -> Path | None:
     """Packages of another CUDA than the compiler's, unpacked: CUDA_PACKAGES names their folder.
 
@@ -66,8 +78,11 @@ def built_scenarios(folder: Path) -> Path:
     program, source = folder / "cuda_scenarios", PROGRAMS / "cuda_scenarios.cu"
     command = [compiler, "-O1", "-std=c++17", "-arch=native", "-o", str(program), str(source)]
     if packages := other_cuda():
-        runtime = packages / "cuda_runtime" / "lib" / "libcudart_static.a"
-        command += ["-cudart", "none", str(runtime), "-ldl", "-lrt", "-lpthread"]
+        libraries = packages / "cuda_runtime" / "lib"
+        static = libraries / "libcudart_static.a"  # some packages have the shared one only
+        runtime = static if static.exists() else next(libraries.glob("libcudart.so.*"))
+        command += ["-cudart", "none", "-Xlinker", f"{runtime},-rpath={libraries}"]
+        command += ["-ldl", "-lrt", "-lpthread"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return program

@@ -17,7 +17,7 @@ void CallRecorder::describe(const CallFunction& function) {
 WavescopeCallRecord* CallRecorder::enter(const CallFunction& function, const ApiCallbackData& data) {
   if (!session_.recording()) return nullptr;
   if (__builtin_expect(!described_[number_of(function)].load(std::memory_order_acquire), 0)) describe(function);
-  const uint64_t kernel_text = function.kind == CallKind::launch ? kernel_texts_.find(data.symbol_name) : 0;
+  const uint64_t kernel_text = function.effect == Effect::kKernel ? kernel_texts_.find(data.symbol_name) : 0;
   WavescopeCallRecord* record = session_.new_call();
   if (record == nullptr) return nullptr;
   ThreadState& thread = thread_state();

@@ -278,7 +278,7 @@ struct ApiCallbackData {  // driver and runtime domain
   const char* function_name;
   const void* parameters;  // the struct of the function's parameters
   void* return_value;  // at the exit: cudaError_t or CUresult
-  const char* symbol_name;  // of the kernel, at launches
+  const char* symbol_name;  // where one kernel is launched; elsewhere it may be anything
   CudaContext context;
   uint32_t context_id;
   uint64_t* correlation_data;  // ours, from a call's entry to its exit

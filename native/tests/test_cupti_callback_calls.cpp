@@ -51,6 +51,17 @@ void launches_keep_their_shape(const RecordedSession& recorded, Collector& colle
                         "\"cuda_runtime\"}\n");
 }
 
+// Runtimes of CUDA before 12.9 leave something there that is no address.
+void only_launches_of_a_kernel_have_its_name(const RecordedSession& recorded, Collector& collector) {
+  const auto* nothing = reinterpret_cast<const char*>(1);
+  const OnStream<GraphLaunch> graph{{reinterpret_cast<void*>(0x77)}, reinterpret_cast<void*>(0x5712)};
+  Call(collector.callbacks, kRuntime, kGraphLaunch, 11, &graph, 0, nothing).leave();
+  const WavescopeCallRecord record = calls(recorded).back();
+  CHECK(record.function == number(kRuntime, kGraphLaunch) && record.arguments[0] == 0x77 && record.stream == 0x5712);
+  const LaunchOnDevices devices{};
+  Call(collector.callbacks, kRuntime, 272, 12, &devices, 0, nothing).leave();
+}
+
 // Of the same kernel at the same address the text is the same; another's may lie there later.
 void kernel_names_are_compared(const RecordedSession& recorded, Collector& collector) {
   char name[16] = "first";
@@ -200,6 +211,7 @@ int main() {
   CHECK(Session::current() != nullptr);
   Collector collector(Mode::kHip);
   launches_keep_their_shape(recorded, collector);
+  only_launches_of_a_kernel_have_its_name(recorded, collector);
   kernel_names_are_compared(recorded, collector);
   unread_launches_keep_the_name(recorded, collector);
   driver_launches_by_configuration(recorded, collector);

@@ -226,6 +226,19 @@ def test_forked_processes_are_recorded_each_for_itself(cuda_scenarios: str, tmp_
         assert process_of["child_kernel"].isdisjoint(process_of["before_kernel"])
 
 
+def test_a_program_that_becomes_another_counts_what_it_took_along(
+    cuda_scenarios: str, tmp_path: Path
+) -> None:
+    recording = record([cuda_scenarios, "becomes_another"], tmp_path)
+
+    assert (recording.code, recording.output) == (0, "done\n"), recording.messages
+    with recording.trace() as trace:
+        counts, counted = kernel_counts(trace), coverage(trace)
+        assert counts["after_kernel"] == 15
+        assert counted["timed"] + counted["lost"] == counted["seen"] == 35
+        assert counts.get("before_kernel", 0) + counted["lost"] == 20
+
+
 def test_kernels_lie_between_the_clock_readings_around_them(
     cuda_scenarios: str, tmp_path: Path
 ) -> None:

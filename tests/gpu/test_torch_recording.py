@@ -12,10 +12,12 @@ import pytest
 
 from tests.cuda_programs import (
     coverage,
+    framework_scenario,
     kernel_counts,
     kernel_rows,
     marker_names,
     record,
+    require_module,
     torch_scenario,
 )
 from wavescope.model.columns import UNKNOWN
@@ -81,6 +83,43 @@ def test_spawned_workers_are_recorded_each_for_itself(tmp_path: Path) -> None:
         rows = kernel_rows(trace, "sin_kernel")
         processes = trace.ops["process"][rows].tolist()
         assert sorted(processes.count(each) for each in set(processes)) == [10, 20]
+
+
+def test_ranks_of_torchrun_are_recorded_each_for_itself(tmp_path: Path) -> None:
+    program = torch_scenario("distributed")
+    command = [program[0], "-m", "torch.distributed.run", "--nproc-per-node", "2", *program[1:]]
+    recording = record(command, tmp_path)
+
+    assert recording.code == 0, recording.messages
+    lines = sorted(recording.output.splitlines())
+    assert lines == ["3", "3", '{"done": "distributed"}', '{"done": "distributed"}']
+    with recording.trace() as trace:
+        rows = kernel_rows(trace, "sin_kernel")
+        rank_of = dict(
+            zip(trace.processes["id"].tolist(), trace.processes["rank"].tolist(), strict=True)
+        )
+        ranks = [rank_of[process] for process in trace.ops["process"][rows].tolist()]
+        assert (ranks.count(0), ranks.count(1), len(ranks)) == (10, 20, 30)
+        counted = coverage(trace)
+        assert (counted["timed"], counted["lost"]) == (counted["seen"], 0)
+
+
+@pytest.mark.parametrize(
+    ("framework", "kernel", "runs"),
+    [("cupy", "doubling_kernel", 25), ("jax", "fusion", 30), ("triton", "adding_kernel", 20)],
+)
+def test_programs_of_other_frameworks_are_recorded(
+    tmp_path: Path, framework: str, kernel: str, runs: int
+) -> None:
+    require_module(framework)
+
+    recording = record(framework_scenario(framework), tmp_path)
+
+    assert (recording.code, recording.output) == (0, f"done {framework}\n"), recording.messages
+    with recording.trace() as trace:
+        assert len(kernel_rows(trace, kernel)) == runs
+        counted = coverage(trace)
+        assert (counted["timed"], counted["lost"]) == (counted["seen"], 0)
 
 
 def test_analyses_work_on_the_trace(tmp_path: Path) -> None:

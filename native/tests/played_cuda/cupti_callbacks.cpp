@@ -36,12 +36,15 @@ void call_back(Inside where, abi::CuptiCallbackDomain domain, uint32_t id, const
   inside() = before;
 }
 
+// What runtimes before CUDA 12.9 leave where a call has no kernel's name.
+const auto* const no_symbol = reinterpret_cast<const char*>(1);
+
 abi::ApiCallbackData data_of(Call& call, abi::CallbackSite site) {
   return {site,
           call.name,
           call.parameters,
           site == abi::CallbackSite::kExit ? call.result : nullptr,
-          call.symbol,
+          call.symbol == nullptr ? no_symbol : call.symbol,
           call.context,
           call.context == nullptr ? 0 : call.context->id,
           &call.correlation_data,

@@ -184,6 +184,20 @@ static void forks() {
   printf("child %d\n", WEXITSTATUS(status));
 }
 
+// 20 kernels, then another program in its place, without having waited for any buffer, that runs 15 of another kind.
+static void becomes_another() {
+  float* values = new_values();
+  for (int i = 0; i < 20; ++i) before_kernel<<<1, 32>>>(values);
+  check(cudaDeviceSynchronize());
+  execl("/proc/self/exe", "cuda_scenarios", "another", nullptr);
+  exit(4);
+}
+static void another() {
+  float* values = new_values();
+  for (int i = 0; i < 15; ++i) after_kernel<<<1, 32>>>(values);
+  check(cudaDeviceSynchronize());
+}
+
 // Kernels between two readings of the clock: "before after" a line.
 static void brackets(int kernels) {
   spin_kernel<<<1, 1>>>(1000);
@@ -220,6 +234,8 @@ int main(int count, char** arguments) {
   else if (strcmp(name, "pause") == 0) pause_and_resume();
   else if (strcmp(name, "pause_graph") == 0) pause_graph(argument);
   else if (strcmp(name, "forks") == 0) forks();
+  else if (strcmp(name, "becomes_another") == 0) becomes_another();
+  else if (strcmp(name, "another") == 0) another();
   else if (strcmp(name, "brackets") == 0) brackets(argument);
   else if (strcmp(name, "endless") == 0) endless();
   else return 2;

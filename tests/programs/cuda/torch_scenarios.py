@@ -81,6 +81,17 @@ def workers() -> None:
     torch.multiprocessing.spawn(_worker, nprocs=2)
 
 
+def distributed() -> None:
+    """A rank that torchrun started: ten sines and ten more for each rank before it; a sum over all."""
+    torch.distributed.init_process_group("gloo")
+    rank = torch.distributed.get_rank()
+    total = torch.ones(4) * (rank + 1)
+    _worker(rank)
+    torch.distributed.all_reduce(total)
+    torch.distributed.destroy_process_group()
+    print(int(total[0]))
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](*sys.argv[2:])
     print(json.dumps({"done": sys.argv[1]}))
