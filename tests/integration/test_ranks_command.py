@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 import wavescope
+from tests.builders import a_trace
 from tests.rank_jobs import Fault, FaultKind, Topology, simulated
 from wavescope.errors import UnreadableInputError
+from wavescope.formats.wavescope.writing import write_trace
+from wavescope.model.columns import OLDER_THAN_KEPT
 
 WAVESCOPE = (sys.executable, "-m", "wavescope")
 RANKS, SLOW = 6, 2
@@ -100,6 +103,26 @@ def test_a_cluster_says_the_same_byte_for_byte(jobs: Path, tmp_path: Path) -> No
 
 def cut_in_half(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def test_a_rank_that_kept_its_newest_part_has_lost_nothing(tmp_path: Path) -> None:
+    options = {4: ("--last", 60), 5: ("--max-size", 30)}
+    for rank in range(6):
+        option, count = options.get(rank, ("--last", 0))
+        maker = a_trace().with_process(41 + rank, rank=rank)
+        for start_ns in range(0, 40_000, 1_000):
+            maker.with_kernel("gemm", start_ns, start_ns + 500)
+        maker.with_coverage(
+            40 + count, 40, process=0, skipped=count, reason=OLDER_THAN_KEPT[option]
+        )
+        write_trace([maker.builder], tmp_path / f"rank_{rank}.db")
+
+    result = told(tmp_path)
+
+    found = [(row["lost_count"], row["older_count"]) for row in rows(result, "ranks")]
+    assert found == [(0, 0)] * 4 + [(0, 60), (0, 30)]
+    assert [row["metric"] for row in rows(result, "outliers")] == []
+    assert "rank-outlier" not in {finding["id"] for finding in result["findings"]}
 
 
 def test_bad_files_cost_one_row_each(jobs: Path, tmp_path: Path) -> None:

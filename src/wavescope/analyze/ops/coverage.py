@@ -12,7 +12,7 @@ from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.model.columns import OLDER_THAN_KEPT, OPS
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Finding, Result, ResultColumn, ResultTable, Unit, Value
-from wavescope.model.trace import Trace
+from wavescope.model.trace import Trace, TraceTable
 from wavescope.units import count_text
 
 if TYPE_CHECKING:
@@ -148,25 +148,28 @@ def coverage_sentence(trace: Trace) -> str:
     share = 100 * timed / seen
     shown = f"{share:.1f}" if share < 99.95 else "over 99.9"
     sentence = f"timed {shown} % of {count_text(seen)} dispatches"
-    reasons = _missing_by_reason(trace)
+    reasons = _missing_by_reason(table)
     if not reasons:
         return f"{sentence}; the others are not accounted for"
     parts = [f"{count_text(count)} {reason}" for reason, count in reasons]
     return f"{sentence}: {'; '.join(parts)}"
 
 
-def older_than_kept(trace: Trace) -> dict[str, int]:
-    """How many dispatches made room for newer ones, by the option that asked for it."""
+def older_than_kept(trace: Trace, rows: Array | None = None) -> dict[str, int]:
+    """How many dispatches made room for newer ones, by the option that asked for it.
+
+    Of these `rows` of its coverage; None for all.
+    """
     trace.coverage.load("skipped", "lost", "reason")
-    missing = dict(_missing_by_reason(trace))
+    table = trace.coverage if rows is None else trace.coverage.take(rows)
+    missing = dict(_missing_by_reason(table))
     return {
         option: missing[reason] for option, reason in OLDER_THAN_KEPT.items() if reason in missing
     }
 
 
-def _missing_by_reason(trace: Trace) -> list[tuple[str, int]]:
+def _missing_by_reason(table: TraceTable) -> list[tuple[str, int]]:
     """Why dispatches are missing and how many, the most frequent reason first."""
-    table = trace.coverage
     missing = np.maximum(table["skipped"], 0) + np.maximum(table["lost"], 0)
     totals: dict[str, int] = {}
     for reason, count in zip(table.strings("reason"), missing.tolist(), strict=True):

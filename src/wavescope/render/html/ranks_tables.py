@@ -46,7 +46,8 @@ _SHOWN: Mapping[str, _Shown] = {
     "ranks": _Shown(
         _names(
             "rank host gpu path step_count median_step_ns busy_percent exposed_percent compute_ns "
-            "waited_ns delay_ns last_count host_late_ns lost_count clock"
+            "waited_ns delay_ns last_count host_late_ns lost_count older_count "
+            "clock"
         ),
         "host",
         "path",
@@ -126,7 +127,8 @@ def _needless(table: ResultTable) -> set[str]:
     needless: set[str] = set()
     if {"step", "label"} <= names and table.column("step") == table.column("label"):
         needless.add("label")
-    needless |= {name for name in ("lost_count", "host_late_ns") if _is_zero(table, name)}
+    zeros = ("lost_count", "older_count", "host_late_ns")
+    needless |= {name for name in zeros if _is_zero(table, name)}
     if len(table.rows) > 1:
         # Equal for all ranks or steps: said at the top of the page.
         needless |= {name for name in ("gpu", "rank_count") if _is_constant(table, name)}

@@ -102,6 +102,17 @@ def test_a_table_that_no_section_knows_is_shown_too(played: Job, report: Straggl
     assert text.count('<caption class="unseen">Something new</caption>') == 1
 
 
+def test_what_made_room_has_a_column_of_its_own(played: Job, report: StragglerReport) -> None:
+    first, *others = played.ranks
+    shortened = replace(played, ranks=(replace(first, older_ops=4_321), *others))
+
+    text = page_text(shortened, report, played_result(shortened, report))
+
+    assert ">4,321<" in text
+    assert [name in text for name in ("Made room", ">Lost<")] == [True, False]
+    assert "Made room" not in page_text(played, report, played_result(played, report))
+
+
 def test_it_begins_with_the_verdict_and_figures(
     played: Job, report: StragglerReport, result: Result
 ) -> None:

@@ -32,7 +32,7 @@ from wavescope.analyze.ranks.digest.rank_digest import (
 from wavescope.errors import UnreadableInputError
 
 _MAGIC = b"WSRD"
-_VERSION = 1
+_VERSION = 2
 _HEAD = struct.Struct("<4sBIQ")
 _HEADER_SIZE = struct.Struct("<I")
 _MOST_BYTES = 256 << 20
@@ -141,7 +141,8 @@ def _write(writer: ColumnWriter, digest: RankDigest) -> dict[str, Any]:
     return {
         "who": [who.rank, who.world_size, who.pid, who.gpu, who.clock_mhz, who.compute_units],
         "bins": [digest.bins.first_ns, digest.bins.width_ns],
-        "ops": [digest.op_count, digest.first_ns, digest.last_ns, digest.lost_ops],
+        "ops": [digest.op_count, digest.first_ns, digest.last_ns],
+        "missing": [digest.lost_ops, digest.older_ops],
         "is_sampled": digest.is_sampled,
     }
 
@@ -163,7 +164,8 @@ def _read(reader: ColumnReader, numbers: dict[str, Any]) -> RankDigest:
     ]
     rank, world_size, pid, gpu, clock_mhz, units = numbers["who"]
     first_bin_ns, width_ns = _whole(numbers["bins"])
-    op_count, first_ns, last_ns, lost_ops = _whole(numbers["ops"])
+    op_count, first_ns, last_ns = _whole(numbers["ops"])
+    lost_ops, older_ops = _whole(numbers["missing"])
     _whole([pid, gpu, clock_mhz, units])
     _whole([number for number in (rank, world_size) if number is not None])
     return RankDigest(
@@ -186,6 +188,7 @@ def _read(reader: ColumnReader, numbers: dict[str, Any]) -> RankDigest:
         monitors=monitors,
         clock=clock,
         lost_ops=lost_ops,
+        older_ops=older_ops,
         is_sampled=numbers["is_sampled"] is True,
         notes=tuple(notes),
     )

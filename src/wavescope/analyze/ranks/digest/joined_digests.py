@@ -58,6 +58,7 @@ def joined(digests: Sequence[RankDigest]) -> RankDigest:
         monitors=_monitors(kept),
         clock=kept[0].clock if len({digest.clock for digest in kept}) == 1 else "",
         lost_ops=sum(digest.lost_ops for digest in kept),
+        older_ops=sum(digest.older_ops for digest in kept),
         is_sampled=any(digest.is_sampled for digest in kept),
         notes=(
             *_distinct(note for digest in kept for note in digest.notes),

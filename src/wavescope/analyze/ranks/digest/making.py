@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 
 from wavescope.analyze.collectives import RecordedGroup, listed_ranks
-from wavescope.analyze.ops.coverage import recorded
+from wavescope.analyze.ops.coverage import older_than_kept, recorded
 from wavescope.analyze.ranks.digest.collective_rows import collectives_of
 from wavescope.analyze.ranks.digest.digest_options import DigestOptions
 from wavescope.analyze.ranks.digest.host_late import host_late
@@ -70,6 +70,7 @@ def _digest(rank: TraceRank, work_items: Array, options: DigestOptions) -> RankD
     steps = rank_steps(ops, sizes, late, options)
     collectives = collectives_of(ops, steps.of_collective, late, _stated_groups(trace))
     is_sampled = recorded(trace) is not None
+    older_ops, missing_ops = _missing_dispatches(rank)
     return RankDigest(
         identity=rank.identity,
         path=trace.path,
@@ -87,7 +88,8 @@ def _digest(rank: TraceRank, work_items: Array, options: DigestOptions) -> RankD
         bins=time_bins(ops, options.bin_count),
         monitors=_monitors(trace, rank.identity.gpu),
         clock=_clock(trace, rank.identity.host),
-        lost_ops=_lost_ops(rank) + ops.unusable_count,
+        lost_ops=missing_ops + ops.unusable_count,
+        older_ops=older_ops,
         is_sampled=is_sampled,
         notes=tuple(_notes(rank, ops, is_sampled))[:_MOST_NOTES],
     )
@@ -161,17 +163,19 @@ def _clock(trace: Trace, host: str) -> str:
     return f"{host} {boot}" if host and boot else ""
 
 
-def _lost_ops(rank: TraceRank) -> int:
-    """The dispatches of the rank's processes that the recorder skipped or lost."""
+def _missing_dispatches(rank: TraceRank) -> tuple[int, int]:
+    """How many of its processes made room for newer ones, and were skipped or lost otherwise."""
     table = rank.trace.coverage
     if not len(table):
-        return 0
+        return 0, 0
     table.load("process", "skipped", "lost")
     of_process = table["process"]
     mine = np.isin(of_process, sorted(rank.processes)) | (of_process == UNKNOWN)
-    return sum(
+    missing = sum(
         int(value)
         for name in ("skipped", "lost")
         for value in table[name][mine].tolist()
         if value > 0
     )
+    older = sum(older_than_kept(rank.trace, mine).values())
+    return older, missing - older

@@ -197,6 +197,8 @@ class RankDigest:
     """What names the clock where two ranks may share one (host and boot); "" when unknown."""
     lost_ops: int = 0
     """Ops that are known to be missing: lost by the recorder or left out."""
+    older_ops: int = 0
+    """Dispatches that made room for newer ones, where the newest were to be kept; none of these."""
     is_sampled: bool = False
     notes: tuple[str, ...] = field(default=())
     """What a reader skipped or repaired, and what could not be told, as sentences."""

@@ -172,6 +172,9 @@ _COLUMNS: tuple[ColumnOf[RankRow], ...] = (
     ResultColumn("lost_count", "Lost", Unit.COUNT, "ops known to be missing").of(
         lambda row: row.digest.lost_ops
     ),
+    ResultColumn(
+        "older_count", "Made room", Unit.COUNT, "dispatches older than the newest, kept as asked"
+    ).of(lambda row: row.digest.older_ops),
     ResultColumn("clock", "Clock", Unit.NAME, "whether its times can be compared").of(
         lambda row: row.clock.state.value
     ),

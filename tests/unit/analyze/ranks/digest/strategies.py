@@ -83,6 +83,7 @@ def any_digest(draw: st.DrawFn) -> RankDigest:
         monitors=tuple(draw(st.lists(st.tuples(TEXT, st.floats()), max_size=3))),
         clock=draw(TEXT),
         lost_ops=draw(LONG),
+        older_ops=draw(LONG),
         is_sampled=draw(st.booleans()),
         notes=tuple(draw(st.lists(TEXT, max_size=3))),
     )

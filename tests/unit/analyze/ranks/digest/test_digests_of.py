@@ -15,7 +15,7 @@ from wavescope.analyze.ranks.digest import (
     RankDigest,
     digests_of,
 )
-from wavescope.model.columns import MONITORS
+from wavescope.model.columns import MONITORS, OLDER_THAN_KEPT
 from wavescope.model.selection import Selection, select
 
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -279,6 +279,21 @@ def test_what_is_missing_is_counted() -> None:
     maker.with_coverage(10, 9, process=1, skipped=-1, lost=1)
 
     assert [digest.lost_ops for digest in digests_of(maker.build())] == [5, 1]
+
+
+def test_what_made_room_as_asked_is_not_lost() -> None:
+    maker = a_trace().with_process(41, rank=0).with_process(42, rank=1).with_process(43, rank=2)
+    for process in range(3):
+        maker.with_kernel("a", 0, 1, process=process, gpu=process)
+    maker.with_coverage(99, 1, process=0, skipped=40, reason=OLDER_THAN_KEPT["--max-size"])
+    maker.with_coverage(0, 0, process=0, skipped=51, reason=OLDER_THAN_KEPT["--last"])
+    maker.with_coverage(0, 0, process=0, lost=7, reason="lost because the buffers were full")
+    maker.with_coverage(9, 1, process=1, skipped=8, reason="while recording was paused")
+    maker.with_coverage(9, 1, process=2, skipped=8, reason=OLDER_THAN_KEPT["--last"])
+
+    digests = digests_of(maker.build())
+
+    assert [(digest.older_ops, digest.lost_ops) for digest in digests] == [(91, 7), (0, 8), (8, 0)]
 
 
 def test_a_part_of_a_trace_has_a_digest_as_well() -> None:

@@ -41,6 +41,12 @@ def test_files_of_one_rank_follow_each_other() -> None:
     assert one.notes == ("one rank in 3 files: it goes on in b, c",)
 
 
+def test_what_is_missing_of_several_files_is_added_up() -> None:
+    files = [replace(part("a", 100), lost_ops=1, older_ops=20), replace(part("b", 500), lost_ops=3)]
+
+    assert (joined(files).lost_ops, joined(files).older_ops) == (4, 20)
+
+
 def test_a_file_given_twice_counts_once() -> None:
     one = joined([part("a", 100), part("a again", 100), part("later", 110)])
 

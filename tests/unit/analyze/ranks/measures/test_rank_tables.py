@@ -114,6 +114,14 @@ def test_a_rank_without_ops_has_no_shares() -> None:
     assert (row["op_count"], row["median_step_ns"]) == (0, None)
 
 
+def test_what_made_room_is_told_apart_from_what_was_lost() -> None:
+    digest = replace(a_digest(rank=0), lost_ops=3, older_ops=4_000)
+
+    [row] = _ranks(job_of_parts([digest]))
+
+    assert (row["lost_count"], row["older_count"]) == (3, 4_000)
+
+
 def test_bad_files_come_first_and_say_why() -> None:
     files = [
         FileState("b", 1, "", 7),
