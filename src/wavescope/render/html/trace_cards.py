@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from wavescope.analyze.page import TraceReport
+from wavescope.model.columns import OLDER_THAN_KEPT
 from wavescope.model.result import Result, Value
 from wavescope.render.html.page import Card
 from wavescope.units import count_text, counted, duration_text
@@ -143,9 +144,17 @@ def _coverage_card(summary: Result) -> Card:
     seen, timed = (sum(_number(value) for value in table.column(key)) for key in ("seen", "timed"))
     if not seen:
         return Card("Coverage", "-", "no dispatches were seen")
-    share = 100 * timed / seen
-    tone = "good" if timed == seen else "problem" if share < 90 else "warning"
-    return Card("Coverage", f"{share:.1f} %", f"{count_text(int(timed))} dispatches timed", tone)
+    older = sum(
+        _number(skipped)
+        for skipped, reason in zip(table.column("skipped"), table.column("reason"), strict=True)
+        if reason in OLDER_THAN_KEPT.values()
+    )
+    there = timed + older
+    tone = "good" if there >= seen else "problem" if 100 * there < 90 * seen else "warning"
+    remark = f"{count_text(int(timed))} dispatches timed"
+    if older:
+        remark += f", {count_text(int(older))} made room for newer ones"
+    return Card("Coverage", f"{100 * timed / seen:.1f} %", remark, tone)
 
 
 def _number(value: Value) -> float:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.builders import TraceMaker, a_trace
 from wavescope.analyze.page import report_of
+from wavescope.model.columns import OLDER_THAN_KEPT
 from wavescope.model.selection import Selection, select
 from wavescope.render.html.page import Card
 from wavescope.render.html.trace_cards import report_cards
@@ -44,6 +47,22 @@ def test_the_page_says_what_the_host_did_during_gaps() -> None:
 
     assert "Idle time by what the host did" in page
     assert "Before launch" in page
+
+
+@pytest.mark.parametrize(
+    ("made_room", "lost", "tone"), [(90, 0, "good"), (85, 5, "warning"), (75, 15, "problem")]
+)
+def test_what_made_room_as_asked_is_no_fault_of_a_trace(
+    made_room: int, lost: int, tone: str
+) -> None:
+    maker = a_trace().with_kernel("a", 0, 10)
+    maker.with_coverage(100, 10, skipped=made_room, reason=OLDER_THAN_KEPT["--max-size"])
+    maker.with_coverage(0, 0, lost=lost, reason="lost because the buffers were full")
+
+    shown = cards(maker)["Coverage"]
+
+    assert (shown.value, shown.tone) == ("10.0 %", tone)
+    assert shown.remark == f"10 dispatches timed, {made_room} made room for newer ones"
 
 
 def test_a_filtered_page_says_of_what_busy_is() -> None:
