@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from wavescope.analyze.capture import (
     capture_overview,
 )
 from wavescope.analyze.capture import hotspots as hotspots_result
-from wavescope.errors import OutputExistsError, UnreadableInputError, UsageError
+from wavescope.errors import OutputExistsError, UnreadableInputError
 from wavescope.formats.captures import (
     CaptureLocation,
     ReadOptions,
@@ -28,6 +27,7 @@ from wavescope.model.capture import Capture
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, no_progress
 from wavescope.model.result import Finding, Result, ResultColumn, Severity, Unit, table_of
+from wavescope.patterns import compiled
 
 if TYPE_CHECKING:
     from wavescope.analyze.capture import HotspotOptions
@@ -195,7 +195,7 @@ def _chosen(
     paths: Sequence[PathLike], kernel: str, progress: Progress
 ) -> tuple[list[CaptureLocation], Result]:
     """The captures whose kernel's name `kernel` finds, and a table of them."""
-    pattern, locations = _compiled(kernel), find_captures(paths)
+    pattern, locations = compiled(kernel), find_captures(paths)
     chosen: list[CaptureLocation] = []
     captures: list[Capture] = []
     unreadable: list[str] = []
@@ -221,10 +221,3 @@ def _chosen(
         "no kernel in it matches --kernel",
         hint="without --kernel the captures are listed with their kernels",
     )
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"'{pattern}' is not a regular expression: {error}") from error

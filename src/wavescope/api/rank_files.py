@@ -15,6 +15,7 @@ from wavescope.api.rank_names import host_in_name, natural_key, ranks_in_names
 from wavescope.errors import UnknownFormatError, UnreadableInputError, UsageError
 from wavescope.formats import is_trace, open_source
 from wavescope.model.paths import PathLike
+from wavescope.patterns import compiled
 from wavescope.units import count_text
 
 MOST_FILES = 100_000
@@ -139,12 +140,7 @@ def _matched(path: str, expression: re.Pattern[str]) -> RankFile:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        expression = re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(
-            f"--rank-pattern {pattern} is no regular expression: {error}", hint=_PATTERN_HINT
-        ) from error
+    expression = compiled(pattern, "--rank-pattern")
     if "rank" not in expression.groupindex and (expression.groups < 1 or expression.groupindex):
         raise UsageError(
             f"--rank-pattern {pattern} has no group that is the rank", hint=_PATTERN_HINT

@@ -12,8 +12,9 @@ from wavescope.api.opened import Where, concluded, opened, selection_of, with_no
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody
 from wavescope.model.result import Result
-from wavescope.model.selection import Selection, compiled
+from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace
+from wavescope.patterns import compiled
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

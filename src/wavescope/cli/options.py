@@ -10,6 +10,7 @@ from pathlib import Path
 
 import wavescope
 from wavescope.errors import UsageError
+from wavescope.patterns import compiled
 from wavescope.units import parse_offset_ns
 
 Arguments = argparse.ArgumentParser | argparse._ArgumentGroup
@@ -252,14 +253,7 @@ def numbers(text: str) -> tuple[int, ...]:
 
 def regular_expression(text: str) -> str:
     """A pattern that compiles; refused before any work is done."""
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise UsageError(
-            f"'{text}' is not a regular expression: {error}",
-            hint="put a backslash before characters that are meant as they are: \\( \\[ \\*",
-        ) from None
-    return text
+    return compiled(text).pattern
 
 
 def row_count(text: str) -> int:

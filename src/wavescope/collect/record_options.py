@@ -10,6 +10,7 @@ from pathlib import Path
 from wavescope.collect.torch_ranges import without_ranges_because
 from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import WALL, MetricKind
+from wavescope.patterns import compiled, no_pattern
 
 _WALL_TIME = MetricKind(WALL, "ns", higher_is_better=False)
 _CALLS_ON_CUDA = "cuda"
@@ -168,8 +169,8 @@ class RecordOptions:
                 f"records cannot be written every {self.flush_ms} ms",
                 hint=f"--flush-period takes {_FLUSH_PERIODS_MS[0]}ms to {_FLUSH_PERIODS_MS[-1]}ms",
             )
-        compiled_pattern(self.kernel, "kernel names")
-        compiled_pattern(self.until_marker, "markers")
+        compiled_pattern(self.kernel, "--kernel")
+        compiled_pattern(self.until_marker, "--until-marker")
         if self.when:
             SlowStep.parse(self.when)
         if self.torch and (reason := without_ranges_because(self.command)):
@@ -230,13 +231,13 @@ class SlowStep:
             raise UsageError(
                 f"'{text}' is not a condition", hint="write for example --when 'step > 2x median'"
             )
-        return cls(compiled_pattern(found["marker"], "markers"), float(found["factor"]))
+        return cls(compiled_pattern(found["marker"], "--when"), float(found["factor"]))
 
 
 def compiled_pattern(text: str, what: str) -> re.Pattern[str]:
-    """A regular expression that is looked for in the names of `what`."""
+    """A regular expression that the option `what` has, and that a session can keep."""
     try:
         text.encode()
-        return re.compile(text)
-    except (re.error, UnicodeEncodeError) as error:
-        raise UsageError(f"'{text}' (for {what}) is not a regular expression: {error}") from error
+    except UnicodeEncodeError as error:
+        raise no_pattern(text, str(error), what) from error
+    return compiled(text, what)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from wavescope.errors import UsageError
+from wavescope.patterns import compiled
 
 _UNKNOWN = r"(?P<unknown>\\[AZ]|\(\?(?![:=!])[^)]{0,12})"
 _PIECES = re.compile(_UNKNOWN + r"|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
@@ -13,10 +14,7 @@ _PIECES = re.compile(_UNKNOWN + r"|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 
 def require_rocprofv3_pattern(pattern: str) -> None:
     """An error where the two differ: kernels would be left out, and nobody told."""
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(f"'{pattern}' is not a regular expression: {error}") from error
+    compiled(pattern)
     for piece in _PIECES.finditer(pattern):
         if piece["unknown"]:
             raise UsageError(

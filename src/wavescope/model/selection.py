@@ -31,6 +31,7 @@ from wavescope.model.progress import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, TraceSource
 from wavescope.model.strings import StringTable
 from wavescope.model.trace import Surroundings, Trace, TraceTable
+from wavescope.patterns import compiled
 from wavescope.units import parse_offset_ns
 
 
@@ -147,14 +148,6 @@ def matching_codes(strings: StringTable, codes: Array, pattern: str) -> npt.NDAr
     expression = compiled(pattern)
     used = np.unique(codes)
     return np.array([c for c in used.tolist() if expression.search(strings[c])], np.int32)
-
-
-def compiled(pattern: str) -> re.Pattern[str]:
-    """The regular expression `pattern`, or a usage error that says what is wrong with it."""
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"'{pattern}' is not a regular expression: {error}") from None
 
 
 def time_window(trace: Trace, selection: Selection) -> tuple[int, int]:

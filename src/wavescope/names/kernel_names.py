@@ -21,6 +21,7 @@ from wavescope.names.cpp_name import LONGEST_NAME
 from wavescope.names.demangle import demangle
 from wavescope.names.kernel_words import LONGEST_WORDS, NameWords, words_of_name
 from wavescope.names.template_names import TemplateNames, TemplateTables
+from wavescope.patterns import compiled
 
 # A pattern sees at most so much of a name, which bounds its time on hostile ones.
 LONGEST_MATCHED = 4_096
@@ -165,8 +166,8 @@ def _rule(entry: object, where: str) -> NameRule:
             raise UsageError(f"{where}: {key} must be text")
     if not texts["match"] or not (texts["name"] or texts["category"] or texts["note"]):
         raise UsageError(f"{where}: needs match, and one of name, category and note")
+    pattern = compiled(texts["match"], where)
     try:
-        pattern = re.compile(texts["match"])
         # The same groups, but matching nothing: a name that refers to a group the pattern lacks
         # fails here instead of at the first kernel it applies to.
         matching_nothing = re.compile(texts["match"] + "\n|").match("")

@@ -38,5 +38,7 @@ def test_expressions_of_python_alone_are_refused(pattern: str, unknown: str) -> 
 
 @pytest.mark.parametrize("pattern", ["(", "a{2,1}"])
 def test_what_is_no_expression_is_refused(pattern: str) -> None:
-    with pytest.raises(wavescope.WavescopeError, match="is not a regular expression"):
+    with pytest.raises(wavescope.WavescopeError, match="is not a regular expression") as refused:
         wavescope.CollectOptions(command=("./app",), kernel=pattern)
+
+    assert "put a backslash before" in refused.value.hint

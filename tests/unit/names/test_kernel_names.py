@@ -285,7 +285,7 @@ class TestUserRules:
         [
             (
                 "[[rule]]\nmatch = 'a'\nname = 'b'\n[[rule]]\nmatch = '('\nname = 'x'\n",
-                "rule 2: missing )",
+                "rule 2: '(' is not a regular expression: missing )",
             ),
             ("[[rule]]\nmatch = 'a'\nname = '\\1'\n", "rule 1: invalid group reference 1"),
             ("[[rule]]\nmatch = 'a'\nname = '\\g<x>'\n", "rule 1: unknown group name 'x'"),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wavescope.analyze.counters.catalogue import Catalogue, Metric
 from wavescope.errors import UsageError
 from wavescope.model.counters import CounterTable, Integers
-from wavescope.model.selection import compiled
+from wavescope.patterns import compiled
 
 _RANGE = re.compile(r"(\d{1,18})(?::(\d{1,18}))?", re.ASCII)
 _ABOVE = re.compile(r">\s*(\d{1,18})", re.ASCII)

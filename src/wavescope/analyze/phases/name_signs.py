@@ -18,6 +18,7 @@ from wavescope.model.toml_files import RulesDocument, packaged_toml
 from wavescope.names import kernel_names as kernel_meaning
 from wavescope.names.demangle import demangle
 from wavescope.names.kernel_names import LONGEST_MATCHED
+from wavescope.patterns import compiled
 
 
 class NamedPhase(str, enum.Enum):
@@ -131,10 +132,7 @@ def _checked_rule(entry: object, where: str) -> PhaseRule:
     weight = entry.get("weight", 1.0)
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
         raise UsageError(f"{where}: weight is a number from 0 to 1")
-    try:
-        return PhaseRule(re.compile(entry["match"]), NamedPhase(entry["phase"]), float(weight))
-    except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(f"{where}: {error}") from error
+    return PhaseRule(compiled(entry["match"], where), NamedPhase(entry["phase"]), float(weight))
 
 
 Flags = npt.NDArray[np.bool_]

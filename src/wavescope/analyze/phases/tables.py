@@ -41,8 +41,8 @@ from wavescope.model.result import (
     Value,
     table_of,
 )
-from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
+from wavescope.patterns import compiled
 from wavescope.units import percent_of
 
 

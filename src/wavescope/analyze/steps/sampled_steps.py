@@ -24,8 +24,8 @@ from wavescope.model.result import (
     Unit,
     table_of,
 )
-from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
+from wavescope.patterns import compiled
 
 
 class _ProcessSteps(NamedTuple):

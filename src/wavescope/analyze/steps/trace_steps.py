@@ -23,9 +23,9 @@ from wavescope.analyze.steps.lanes import Lane, Lanes, lanes_of
 from wavescope.analyze.steps.repetition import Positions
 from wavescope.analyze.steps.step_level import step_roles
 from wavescope.arrays.coded_columns import code_counts, looked_up
-from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import ATTENTION, meaning_of
+from wavescope.patterns import compiled
 
 ENGINE_STEP_NAMES = (
     r"execute(_\d+)?_(context|new)_\d+.*|(step\[)?(DECODE|EXTEND|MIXED|IDLE|PREFILL)\b.*bs=\d+.*"

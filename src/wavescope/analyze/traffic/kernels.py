@@ -25,9 +25,9 @@ from wavescope.model.counters import (
     kernel_names_and_codes,
     whole_counters,
 )
-from wavescope.model.selection import compiled
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import kernel_key
+from wavescope.patterns import compiled
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from wavescope.model.overhead_runs import (
     OverheadRuns,
     TraceFacts,
 )
+from wavescope.patterns import compiled
 from wavescope.version import __version__
 
 MOST_OUTPUT_BYTES = 4 << 20
@@ -85,10 +86,7 @@ def compiled_metric(metric: MetricKind) -> re.Pattern[str] | None:
     """The expression that finds the metric in the output; None for times."""
     if metric.is_time:
         return None
-    try:
-        expression = re.compile(metric.name)
-    except re.error as error:
-        raise UsageError(f"'{metric.name}' is not a regular expression: {error}") from None
+    expression = compiled(metric.name)
     if not expression.groups:
         raise UsageError(
             f"the metric '{metric.name}' does not say which part is the number",

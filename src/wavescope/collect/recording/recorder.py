@@ -160,7 +160,7 @@ def _run_watched(session: Path, program: PreparedProgram) -> ProgramEnd:
     recent = RecentPart(session, last_ns)
     slow_step = SlowStep.parse(options.when) if options.when else None
     until_marker = (
-        compiled_pattern(options.until_marker, "markers") if options.until_marker else None
+        compiled_pattern(options.until_marker, "--until-marker") if options.until_marker else None
     )
     triggers = Triggers(recent, until_marker, slow_step, options.output)
 

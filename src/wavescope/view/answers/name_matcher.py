@@ -13,6 +13,7 @@ import time
 import weakref
 
 from wavescope.errors import UsageError
+from wavescope.patterns import no_pattern
 
 LONGEST_PATTERN = 1_000
 MOST_SECONDS = 2.0
@@ -45,7 +46,7 @@ class NameMatcher:
         with self._lock:
             answer = json.loads(self._asked(pattern, names))
         if "error" in answer:
-            raise UsageError(f"'{pattern}' is not a regular expression: {answer['error']}")
+            raise no_pattern(pattern, answer["error"])
         hits: list[int] = answer["hits"]
         return hits
 

@@ -18,7 +18,7 @@ def hits(pattern: str, names: list[list[str]]) -> dict[str, object]:
     """The positions of the names, each of which may have several spellings, or what is wrong."""
     try:
         search = re.compile(pattern).search
-    except (re.error, OverflowError, RecursionError, MemoryError) as error:
+    except (re.error, OverflowError, RecursionError, MemoryError, ValueError) as error:
         return {"error": str(error)}
     return {"hits": [n for n, spellings in enumerate(names) if any(map(search, spellings))]}
 

@@ -478,8 +478,9 @@ def test_kernels_of_a_window_are_chosen_within_it(tmp_path: Path) -> None:
         assert trace.coverage["skipped"].tolist() == [1, 1, 1]  # too early, paused, another name
 
 
-def test_a_pattern_in_a_session_that_is_none_shows_all(tmp_path: Path) -> None:
-    a_filtered_process(tmp_path, "(").write()
+@pytest.mark.parametrize("pattern", ["(", "a{" + "1" * 5_000 + "}", "(" * 5_000])
+def test_a_pattern_in_a_session_that_is_none_shows_all(tmp_path: Path, pattern: str) -> None:
+    a_filtered_process(tmp_path, pattern).write()
     with open_trace(tmp_path) as trace:
         assert trace.ops["start_ns"].tolist() == [10, 60, 80, 91, 95, 96]
         assert trace.coverage["timed"].tolist() == [5]

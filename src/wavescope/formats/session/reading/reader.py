@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from wavescope.arrays import Array
 from wavescope.closing import Closing, on_error
+from wavescope.errors import UsageError
 from wavescope.formats.session.copying import copy_session
 from wavescope.formats.session.folder import (
     KEPT_NEWEST,
@@ -52,6 +53,7 @@ from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS
 from wavescope.model.progress import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, full_batch
 from wavescope.model.strings import StringTable
+from wavescope.patterns import compiled
 
 CALLS_IN_MEMORY = 1 << 22
 
@@ -300,8 +302,8 @@ def _kernel_pattern(text: str, notes: Notes) -> re.Pattern[str] | None:
     if not text:
         return None
     try:
-        return re.compile(text)
-    except (re.error, RecursionError, OverflowError):
+        return compiled(text)
+    except UsageError:
         notes.add("the pattern of kernels is no regular expression: all are shown")
         return None
 
