@@ -17,9 +17,21 @@ import numpy as np
 import orjson
 
 from wavescope.formats.session.folder import RECENT_PART, RECENT_PART_DRAFT, process_bases
-from wavescope.formats.session.layout import OPS, PAGE_BYTES, OpFlag, OpRecordKind
+from wavescope.formats.session.layout import (
+    NOTED_OPS,
+    NOTED_STREAMS,
+    OPS,
+    PAGE_BYTES,
+    OpFlag,
+    OpRecordKind,
+)
 from wavescope.formats.session.record_file import queue_keys
-from wavescope.formats.session.spent_records import forget_finished, forget_ops, opened_stream
+from wavescope.formats.session.spent_records import (
+    can_forget,
+    finished_blocks,
+    forget_ops,
+    opened_stream,
+)
 from wavescope.formats.session.stillness import LONGEST_NS, boottime_ns, kept_still
 
 _MOST_TIME = (1 << 63) - 1
@@ -43,9 +55,16 @@ class RecentPart:
     _forgotten: dict[str, int] = field(default_factory=dict)
     """By process: the place before which all op records are given back."""
     _fallen_out: dict[str, Counter[int]] = field(default_factory=dict)
+    """By process: the dispatches of each queue that were given back."""
+    _fallen_others: dict[str, Counter[str]] = field(default_factory=dict)
+    """The same of what is not counted as coverage, by what it is called in notes."""
+
+    _gives_back: bool = True
+    """Where the file system cannot make holes all records stay, and readers leave old ones out."""
 
     def __post_init__(self) -> None:
         self._write(boottime_ns())
+        self._gives_back = can_forget(self.session / RECENT_PART)
 
     def end_at(self, end_ns: int) -> None:
         """What starts from then on is not wanted; the first such moment counts."""
@@ -59,7 +78,7 @@ class RecentPart:
     def keep(self, now_ns: int | None = None) -> None:
         """Forget what is too old by now; most calls have nothing to do."""
         now_ns = boottime_ns() if now_ns is None else now_ns
-        if self.last_ns is None or self.end_ns is not None:
+        if self.last_ns is None or self.end_ns is not None or not self._gives_back:
             return
         if now_ns - self._looked_ns < self.last_ns // _LOOKS_PER_PERIOD:
             return
@@ -80,7 +99,7 @@ class RecentPart:
     def _forget(self, now_ns: int, before_ns: int) -> None:
         for base in process_bases(path.name for path in self.session.iterdir()):
             self._keep_ops(base, now_ns, before_ns)
-            forget_finished(self.session, base, before_ns)
+            self._keep_finished(base, now_ns, before_ns)
         self._write(now_ns)
 
     def _keep_ops(self, base: str, now_ns: int, before_ns: int) -> None:
@@ -99,6 +118,7 @@ class RecentPart:
         together = PAGE_BYTES // math.gcd(PAGE_BYTES, ops.record_bytes)
         end_place = end_place // together * together
         fallen = self._fallen_out.setdefault(base, Counter())
+        others = self._fallen_others.setdefault(base, Counter())
         for start in range(first, end_place, 1 << 16):
             records = ops.records_at(np.arange(start, min(end_place, start + (1 << 16))))
             # Dispatches without times are counted as lost.
@@ -107,9 +127,24 @@ class RecentPart:
             keys, counts = np.unique(queue_keys(chosen), return_counts=True)
             for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
                 fallen[key] += count
+            for kind, what in NOTED_OPS.items():
+                others[what] += int((records["kind"] == kind).sum())
         self._forgotten[base] = end_place
         self._write(now_ns)
         forget_ops(self.session, base, end_place)
+
+    def _keep_finished(self, base: str, now_ns: int, before_ns: int) -> None:
+        found = {
+            what: finished_blocks(self.session, base, stream, before_ns)
+            for what, stream in NOTED_STREAMS.items()
+        }
+        if not any(each.blocks for each in found.values()):
+            return
+        others = self._fallen_others.setdefault(base, Counter())
+        others.update({what: each.record_count for what, each in found.items()})
+        self._write(now_ns)
+        for each in found.values():
+            each.forget()
 
     def _write(self, until_ns: int) -> None:
         state = {
@@ -120,6 +155,7 @@ class RecentPart:
                 base: {str(key): count for key, count in counts.items()}
                 for base, counts in self._fallen_out.items()
             },
+            "fallen_others": self._fallen_others,
         }
         draft = self.session / RECENT_PART_DRAFT
         draft.write_bytes(orjson.dumps(state))

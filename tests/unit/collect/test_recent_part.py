@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.chunks import TIMES_LOST, ProcessMaker, a_cuda_process, a_process
@@ -16,10 +17,13 @@ from wavescope.collect.recent_part import RecentPart
 from wavescope.collect.running_sessions import ControlPage
 from wavescope.collect.windows import snapshots
 from wavescope.formats import open_trace
-from wavescope.formats.session.layout import CONTROL_PAGE, MAGIC, PAGE_BYTES, VERSION
-from wavescope.formats.session.reading import open_session, recent_windows
+from wavescope.formats.session import plain_file
+from wavescope.formats.session.layout import CONTROL_PAGE, COUNTERS, MAGIC, PAGE_BYTES, VERSION
+from wavescope.formats.session.reading import Window, open_session, recent_windows
 from wavescope.formats.session.stillness import LONGEST_NS, boottime_ns
-from wavescope.model.columns import COVERAGE
+from wavescope.model.columns import COVERAGE, OLDER_THAN_KEPT
+
+FELL_OUT = OLDER_THAN_KEPT["--last"]
 
 
 def first_data(process: ProcessMaker) -> int:
@@ -119,6 +123,118 @@ def test_dispatches_without_times_are_lost_and_did_not_fall_out(tmp_path: Path) 
         ] == [(320, 0, 256, 0), (0, 0, 0, 64)]
 
 
+def an_old_part_of_every_kind(folder: Path) -> ProcessMaker:
+    """640 ops of five kinds, 200 calls and 200 markers, one of each every time."""
+    process = a_process(folder).with_agent(0).with_counter(seen=128, timed=128)
+    for start in range(640):
+        process.with_op(start=start, end=start + 1, kind=start % 5 + 1)
+    for start in range(200):
+        process.with_call(1, start, start + 1).with_marker("step", start, start + 1, id=start + 1)
+    process.write(ended=False)
+    return process
+
+
+def notes_of_newest(process: ProcessMaker, until_ns: int) -> dict[str, int]:
+    windows = recent_windows(process.folder, [process.base], until_ns)
+    assert windows is not None
+    with open_session(process.folder, windows) as source:
+        found = {note: count for note, count in source.notes if note.endswith(FELL_OUT)}
+    return {note.split(" that ")[0]: count for note, count in found.items()}
+
+
+@pytest.mark.parametrize("looks_ns", [(), (900, 1_700)])
+def test_whatever_is_older_is_told_by_kind_be_it_in_the_files_or_not(
+    tmp_path: Path, looks_ns: tuple[int, ...]
+) -> None:
+    process = an_old_part_of_every_kind(tmp_path)
+    recent = RecentPart(tmp_path, last_ns=800)
+    for look_ns in looks_ns:
+        recent.keep(look_ns)
+    is_given_back = process.path("ops").stat().st_blocks * 512 < 640 * 64
+    assert is_given_back == bool(looks_ns)
+
+    assert notes_of_newest(process, until_ns=1_700) == {
+        "copies": 128,
+        "fills": 128,
+        "barriers": 128,
+        "runs of graphs": 128,
+        "calls": 200,
+        "markers": 200,
+    }
+
+
+def test_what_is_of_the_newest_part_is_not_told(tmp_path: Path) -> None:
+    process = an_old_part_of_every_kind(tmp_path)
+    RecentPart(tmp_path, last_ns=800)
+
+    notes = notes_of_newest(process, until_ns=850)
+
+    assert notes == {
+        **dict.fromkeys(("copies", "fills", "barriers", "runs of graphs"), 10),
+        **dict.fromkeys(("calls", "markers"), 49),
+    }
+
+
+def test_open_ranges_and_calls_did_not_fall_out(tmp_path: Path) -> None:
+    process = a_process(tmp_path).with_call(1, 1, 2).with_call(1, 3, 0)
+    process.with_marker("over", 1, 2, id=1).with_marker("open", 3, 0, id=2, kind=3)
+    process.write(ended=False)
+    RecentPart(tmp_path, last_ns=100)
+
+    assert notes_of_newest(process, until_ns=1_000) == {"calls": 1, "markers": 1}
+
+
+def test_where_space_cannot_be_given_back_nothing_is_counted_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plain_file, "_fallocate", lambda *_: -1)
+    process = an_old_part_of_every_kind(tmp_path)
+    recent = RecentPart(tmp_path, last_ns=800)
+    recent.keep(now_ns=900)
+    recent.keep(now_ns=1_700)
+    recent.keep(now_ns=2_500)
+
+    notes = notes_of_newest(process, until_ns=2_500)
+
+    assert (notes["copies"], notes["calls"], notes["markers"]) == (128, 200, 200)
+    with open_trace(tmp_path) as trace:
+        trace.coverage.load("seen", "timed", "skipped", "lost")
+        found = [trace.coverage[name].tolist() for name in ("seen", "timed", "skipped", "lost")]
+    assert found == [[128], [0], [128], [0]]
+
+
+def test_copies_that_were_lost_are_told_of_the_newest_part_as_of_all(tmp_path: Path) -> None:
+    process = a_process(tmp_path).with_agent(0).with_copy(900, 910, 8, 0, 0)
+    process.with_copy(100, 110, 8, 0, 0).with_counter(seen=7, timed=2, lost=(5,), queue=0xFFFF)
+    process.write()
+    RecentPart(tmp_path, last_ns=500)
+    windows = recent_windows(tmp_path, [process.base], until_ns=1_000)
+
+    with open_session(tmp_path, windows) as source:
+        assert dict(source.notes) == {
+            f"copies that are not in the trace: {FELL_OUT}": 1,
+            "copies that are not in the trace: lost because the buffers were full": 5,
+        }
+
+
+def test_copies_that_an_attached_window_lost_are_told_and_those_before_it_are_not(
+    tmp_path: Path,
+) -> None:
+    process = a_process(tmp_path).with_agent(0).with_copy(900, 910, 8, 0, 0)
+    process.with_copy(100, 110, 8, 0, 0).with_counter(seen=9, timed=2, lost=(7,), queue=0xFFFF)
+    process.with_call(1, 1, 2).with_marker("over", 1, 2, id=1)
+    process.write(ended=False)
+    counters = np.zeros(1, COUNTERS.record)
+    counters["kind"], counters["queue"] = 1, 0xFFFF
+    counters["seen"], counters["timed"], counters["lost"][0, 0] = 5, 1, 4
+
+    with open_session(tmp_path, {process.base: Window(500, 1_000, counters)}) as source:
+        assert dict(source.notes) == {
+            "copies that are not in the trace: lost because the buffers were full": 4,
+            "the recording of process 7 was cut off": 1,
+        }
+
+
 @pytest.mark.parametrize(("op_bytes", "forgotten"), [(64, 832), (72, 512), (80, 768), (96, 768)])
 def test_records_of_any_size_are_forgotten_in_whole_pages(
     tmp_path: Path, op_bytes: int, forgotten: int
@@ -198,6 +314,8 @@ def test_a_damaged_note_of_what_is_kept_is_no_limit(tmp_path: Path) -> None:
         "[]",
         '{"last_ns": "x"}',
         '{"last_ns":1,"until_ns":2,"end_ns":3,"fallen_out":[]}',
+        '{"last_ns":1,"until_ns":2,"end_ns":3,"fallen_out":{},"fallen_others":[]}',
+        '{"last_ns":1,"until_ns":2,"end_ns":3,"fallen_out":{},"fallen_others":{"a":{"b":"c"}}}',
     ):
         (tmp_path / "recent.json").write_text(text)
         assert recent_windows(tmp_path, [process.base]) is None

@@ -204,6 +204,17 @@ class OpRecordKind(enum.IntEnum):
     GRAPH_RUN = 5
 
 
+NOTED_OPS = {
+    OpRecordKind.COPY: "copies",
+    OpRecordKind.FILL: "fills",
+    OpRecordKind.BARRIER: "barriers",
+    OpRecordKind.GRAPH_RUN: "runs of graphs",
+}
+"""What ops are called that are not counted as coverage: notes say what is missing of them."""
+NOTED_STREAMS = {"calls": CALLS, "markers": MARKERS}
+"""The same of records of other streams."""
+
+
 class OpFlag(enum.IntFlag):
     """What is special about an op record."""
 

@@ -92,7 +92,14 @@ _fallocate = ctypes.CDLL(None, use_errno=True).fallocate
 _fallocate.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64)
 
 
-def give_back_pages(file: int, start: int, end: int) -> None:
-    """Make a hole of a part of an opened file; where that cannot be done, it stays."""
-    if start < end:
-        _fallocate(file, _KEEP_SIZE_AND_PUNCH_HOLE, start, end - start)
+_FAR_BEYOND = 1 << 40
+
+
+def can_give_back(file: int) -> bool:
+    """Whether the file system of an opened file can make holes."""
+    return give_back_pages(file, _FAR_BEYOND, _FAR_BEYOND + PAGE_BYTES)
+
+
+def give_back_pages(file: int, start: int, end: int) -> bool:
+    """Make a hole of a part of an opened file; False where that cannot be done, and it stays."""
+    return start >= end or _fallocate(file, _KEEP_SIZE_AND_PUNCH_HOLE, start, end - start) == 0

@@ -7,14 +7,15 @@ records), so that neither the places of other records nor the process that write
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from wavescope.arrays import Array
 from wavescope.formats.session.layout import CALLS, EMPTY, MARKERS, OPS, PAGE_BYTES, Stream
-from wavescope.formats.session.plain_file import DamagedStreamError, give_back_pages
+from wavescope.formats.session.plain_file import DamagedStreamError, can_give_back, give_back_pages
 from wavescope.formats.session.record_file import (
     RecordFile,
     Records,
@@ -26,6 +27,11 @@ _BLOCK_BYTES = 3 * PAGE_BYTES
 """What a thread takes at a time: a multiple of every record's size."""
 
 
+def can_forget(path: Path) -> bool:
+    """Whether space can be given back where a file of a session is."""
+    return _with_opened(path, can_give_back)
+
+
 def forget_ops(folder: Path, base: str, end_place: int) -> None:
     """Give back the op records before `end_place`; those on its page stay."""
     file = opened_stream(folder, base, OPS)
@@ -34,19 +40,41 @@ def forget_ops(folder: Path, base: str, end_place: int) -> None:
         _give_back(file.path, PAGE_BYTES, end)
 
 
-def forget_finished(folder: Path, base: str, before_ns: int) -> None:
-    """Give back blocks of markers and calls that all ended before `before_ns`.
+@dataclass(frozen=True)
+class FinishedBlocks:
+    """Blocks of markers or calls that nobody needs any more."""
+
+    path: Path
+    blocks: tuple[int, ...] = ()
+    """Their numbers."""
+    record_count: int = 0
+
+    def forget(self) -> None:
+        """Give them back."""
+        for block in self.blocks:
+            start = PAGE_BYTES + block * _BLOCK_BYTES
+            _give_back(self.path, start, start + _BLOCK_BYTES)
+
+
+def finished_blocks(folder: Path, base: str, stream: Stream, before_ns: int) -> FinishedBlocks:
+    """The blocks of markers or calls that all ended before `before_ns`.
 
     A range that is still open is written to once more when it closes, and so is a block with room.
     """
+    file = opened_stream(folder, base, stream)
+    blocks, record_count = [], 0
+    for block, records in _blocks(file) if file else ():
+        is_over = (records["kind"] != EMPTY) & ~_is_open(stream, records)
+        if np.all(is_over & (records["end"] < before_ns)):
+            blocks.append(block)
+            record_count += len(records)
+    return FinishedBlocks(folder / f"{base}.{stream.suffix}", tuple(blocks), record_count)
+
+
+def forget_finished(folder: Path, base: str, before_ns: int) -> None:
+    """Give back blocks of markers and calls that all ended before `before_ns`."""
     for stream in (MARKERS, CALLS):
-        file = opened_stream(folder, base, stream)
-        for block, records in _blocks(file) if file else ():
-            is_over = (records["kind"] != EMPTY) & ~_is_open(stream, records)
-            if np.all(is_over & (records["end"] < before_ns)):
-                start = PAGE_BYTES + block * _BLOCK_BYTES
-                assert file is not None
-                _give_back(file.path, start, start + _BLOCK_BYTES)
+        finished_blocks(folder, base, stream, before_ns).forget()
 
 
 def opened_stream(folder: Path, base: str, stream: Stream) -> RecordFile | None:
@@ -71,13 +99,17 @@ def _is_open(stream: Stream, records: Records) -> Array:
 
 def _give_back(path: Path, start: int, end: int) -> None:
     """Where the file system cannot, the space stays taken."""
-    if start >= end:
-        return
+    if start < end:
+        _with_opened(path, lambda file: give_back_pages(file, start, end))
+
+
+def _with_opened(path: Path, use: Callable[[int], bool]) -> bool:
+    """What `use` says of the file at `path`, opened to be written; False where it cannot be."""
     try:
         file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
-        return
+        return False
     try:
-        give_back_pages(file, start, end)
+        return use(file)
     finally:
         os.close(file)

@@ -133,7 +133,11 @@ def survey_calls(process: ProcessChunks, notes: Notes) -> CallSurvey:
     """Read all call records of `process` once."""
     last_event_ns, open_count, linked_count, left_out = -1, 0, 0, 0
     for block in process.calls.blocks() if process.calls else ():
-        left_out += int((~is_whole(block.records)).sum())
+        whole = is_whole(block.records)
+        left_out += int((~whole).sum())
+        if process.window is not None:
+            early = process.window.over_before(block.records, is_unreturned(block.records))
+            process.note_fallen_out("calls", int((whole & early).sum()))
         records = block.records[counted(block.records, process.window)]
         open_count += int(is_unreturned(records).sum())
         linked_count += int((records["correlation"] > 0).sum())

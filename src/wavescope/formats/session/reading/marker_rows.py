@@ -49,6 +49,8 @@ def index_markers(process: ProcessChunks, notes: Notes) -> MarkerIndex:
         impossible += int((is_known & ~is_possible).sum())
         kept = is_known & is_possible
         if process.window is not None:
+            early = process.window.over_before(records, is_unclosed(records))
+            process.note_fallen_out("markers", int((kept & early).sum()))
             kept &= process.window.overlapping(records, is_unclosed(records))
         ids.append(records["id"][kept].astype(np.int64))
         places.append(block.places[kept])

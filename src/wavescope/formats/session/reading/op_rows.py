@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wavescope.arrays import Array
-from wavescope.formats.session.layout import HOST_DEVICE, OpFlag, OpRecordKind
+from wavescope.formats.session.layout import HOST_DEVICE, NOTED_OPS, OpFlag, OpRecordKind
 from wavescope.formats.session.reading.graph_names import GraphNames, names_graphs
 from wavescope.formats.session.reading.kernels import KernelNames
 from wavescope.formats.session.reading.process import ProcessChunks
@@ -71,7 +71,10 @@ def survey_ops(process: ProcessChunks) -> OpSurvey:
             if sentence and (count := int((reasons == reason).sum())):
                 survey.left_out[sentence] += count
         if process.window is not None:
-            _count_dispatches(block.records[reasons == _BEFORE], survey.before)
+            before = block.records[reasons == _BEFORE]
+            _count_dispatches(before, survey.before)
+            for kind, what in NOTED_OPS.items():
+                process.note_fallen_out(what, int((before["kind"] == kind).sum()))
             _count_dispatches(block.records[reasons == _BEYOND], survey.beyond)
         if process.kernel_filter is not None:
             _count_dispatches(block.records[reasons == _FILTERED], survey.filtered)

@@ -19,6 +19,8 @@ from wavescope.formats.session.folder import RECENT_PART, is_running
 from wavescope.formats.session.layout import (
     BASE_NAME,
     FACTS_SUFFIX,
+    NOTED_OPS,
+    NOTED_STREAMS,
     TEXT_SUFFIX,
     OpRecordKind,
     Stream,
@@ -34,13 +36,9 @@ from wavescope.model.strings import StringTable
 
 _LARGEST_STATE_BYTES = 64 << 20
 DROPPED_REASON = OLDER_THAN_KEPT["--max-size"]
-_NOTED_KINDS = {
-    OpRecordKind.COPY: "copies",
-    OpRecordKind.FILL: "fills",
-    OpRecordKind.BARRIER: "barriers",
-    OpRecordKind.GRAPH_RUN: "runs of graphs",
-}
-"""What ops are called that are not counted as coverage."""
+FALLEN_OUT_REASON = OLDER_THAN_KEPT["--last"]
+_MOST_FALLEN = 1 << 53
+"""No process lives that long: more is damage."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +51,13 @@ class Window:
     """What was counted in the window, by place in the counters stream; None for all that was."""
     fallen_out: Mapping[int, int] = field(default_factory=dict)
     """Dispatches by queue (see `queue_keys`) that were recorded and are in the files no more."""
+    fallen_others: Mapping[str, int] = field(default_factory=dict)
+    """What else was, by what it is called in notes (`NOTED_OPS`, `NOTED_STREAMS`)."""
+
+    @property
+    def is_newest_part(self) -> bool:
+        """Whether it ends with the recording, so that what came before it is missing."""
+        return self.counters is None
 
     def starts_before(self, starts: Array) -> Array:
         """Which of `starts` are too early."""
@@ -64,11 +69,21 @@ class Window:
         late: Array = starts >= self.end_ns
         return late
 
+    def over_before(self, records: Records, is_open: Array) -> Array:
+        """Which markers or calls ended before it."""
+        over: Array = ~is_open & (records["end"].astype(np.int64) < self.start_ns)
+        return over
+
     def overlapping(self, records: Records, is_open: Array) -> Array:
         """Which markers or calls the window touches; open ones have no end yet."""
         starts, ends = records["start"].astype(np.int64), records["end"].astype(np.int64)
         touched: Array = (starts < self.end_ns) & (is_open | (ends >= self.start_ns))
         return touched
+
+
+def not_in_the_trace(what: str, reason: str) -> str:
+    """The note that some of `what` are missing, which are not counted as coverage."""
+    return f"{what} that are not in the trace: {reason}"
 
 
 class ProcessChunks:
@@ -220,7 +235,15 @@ class ProcessChunks:
         for sentence, count in facts.notes:
             notes.add(sentence, count)
         for what, count in self._dropped_others().items():
-            notes.add(f"{what} that are not in the trace: {DROPPED_REASON}", count)
+            notes.add(not_in_the_trace(what, DROPPED_REASON), count)
+        if self.window is not None:
+            for what in (*NOTED_OPS.values(), *NOTED_STREAMS):
+                self.note_fallen_out(what, self.window.fallen_others.get(what, 0))
+
+    def note_fallen_out(self, what: str, count: int) -> None:
+        """Note that so many of `what` came before the newest part, where that is all of a trace."""
+        if self.window is not None and self.window.is_newest_part:
+            self._notes.add(not_in_the_trace(what, FALLEN_OUT_REASON), count)
 
     def _dropped_others(self) -> dict[str, int]:
         """What made room for newer records and is not counted as coverage."""
@@ -228,7 +251,7 @@ class ProcessChunks:
         return {
             **{
                 name: sum(each.count for each in ops if each.kind == kind)
-                for kind, name in _NOTED_KINDS.items()
+                for kind, name in NOTED_OPS.items()
             },
             "calls": self.calls.dropped.records if self.calls else 0,
             "markers": self.markers.dropped.records if self.markers else 0,
@@ -248,9 +271,25 @@ def recent_windows(
         until_ns = min(end_ns, int(state["until_ns"]) if until_ns is None else until_ns)
         start_ns = 0 if state["last_ns"] is None else until_ns - int(state["last_ns"])
         fallen_out = {
-            base: {int(key): int(count) for key, count in counts.items()}
+            base: {int(key): _checked_count(count) for key, count in counts.items()}
             for base, counts in state["fallen_out"].items()
+        }
+        fallen_others = {
+            base: {what: _checked_count(count) for what, count in counts.items()}
+            for base, counts in state.get("fallen_others", {}).items()
         }
     except (DamagedStreamError, OSError, KeyError, TypeError, ValueError, AttributeError):
         return None
-    return {base: Window(start_ns, end_ns, fallen_out=fallen_out.get(base, {})) for base in bases}
+    return {
+        base: Window(
+            start_ns,
+            end_ns,
+            fallen_out=fallen_out.get(base, {}),
+            fallen_others=fallen_others.get(base, {}),
+        )
+        for base in bases
+    }
+
+
+def _checked_count(count: str | float) -> int:
+    return min(max(0, int(count)), _MOST_FALLEN)

@@ -23,14 +23,18 @@ from wavescope.formats.session.layout import (
 from wavescope.formats.session.reading.facts import ClockPair, Fact, address, integer, text, words
 from wavescope.formats.session.reading.numbering import NumberedQueue, Numbering
 from wavescope.formats.session.reading.op_rows import OpSurvey
-from wavescope.formats.session.reading.process import DROPPED_REASON, ProcessChunks
+from wavescope.formats.session.reading.process import (
+    DROPPED_REASON,
+    FALLEN_OUT_REASON,
+    ProcessChunks,
+    not_in_the_trace,
+)
 from wavescope.formats.session.record_file import RecordedQueue, queue_key
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import (
     AGENTS,
     COVERAGE,
     METADATA,
-    OLDER_THAN_KEPT,
     PROCESSES,
     QUEUES,
     SLICES,
@@ -44,7 +48,6 @@ _LITE = "lite"
 _CUT_OFF_REASON = "not finished when the process was killed"
 _RUNNING_REASON = "not finished yet"
 _UNANSWERED_REASON = "not noted before the process ended: its machine was too busy"
-_FALLEN_OUT_REASON = OLDER_THAN_KEPT["--last"]
 _MOST_COUNT = (1 << 62) - 1
 
 
@@ -205,16 +208,14 @@ def _counter_records(process: ProcessChunks) -> Iterator[np.void]:
 
 def _fallen_out(process: ProcessChunks, survey: OpSurvey, key: int) -> int:
     """Dispatches of a queue that were counted and recorded, but before the window."""
-    if process.window is None or process.window.counters is not None:
+    if process.window is None or not process.window.is_newest_part:
         return 0
     return _counted_at(survey.before, key) + _counted_at(process.window.fallen_out, key)
 
 
 def _note_copies(builder: TraceBuilder, process: ProcessChunks, record: np.void) -> None:
-    if process.window is not None:
-        return  # which of them are of the window is not known
     for skipped, lost, reason in _missing(process, record, []):
-        builder.notes.add(f"copies that are not in the trace: {reason}", skipped + lost)
+        builder.notes.add(not_in_the_trace("copies", reason), skipped + lost)
 
 
 def _older(
@@ -222,12 +223,12 @@ def _older(
 ) -> list[tuple[int, str]]:
     """How many dispatches of a queue are too old to be in the trace, by reason."""
     dropped = _counted_at(process.dropped_dispatches, key)
-    if process.window is not None and process.window.counters is not None:
+    if process.window is not None and not process.window.is_newest_part:
         # Some were of the time before the window, which did not count them.
         accounted = sum(int(record[name].sum()) for name in ("timed", "skipped", "lost"))
         dropped = min(dropped, max(0, int(record["seen"]) - accounted))
     older = [
-        (_fallen_out(process, survey, key), _FALLEN_OUT_REASON),
+        (_fallen_out(process, survey, key), FALLEN_OUT_REASON),
         (dropped, DROPPED_REASON),
     ]
     return [(count, reason) for count, reason in older if count]
