@@ -323,6 +323,62 @@ def test_an_attacher_that_is_killed_does_not_leave_the_program_recording(load: P
         assert assert_is_what_ran("next.db", attached(program.runner.pid, "next.db")) > 0
 
 
+MARKING = """
+import sys
+import wavescope
+for line in sys.stdin:
+    with wavescope.range(line.strip()):
+        pass
+    print(line, end="", flush=True)
+"""
+
+
+@pytest.mark.parametrize("verb", [("run", "--dormant"), ("trace", "--start-paused")])
+def test_an_attacher_that_was_stopped_does_not_hold_up_the_end_and_ends_with_its_trace(
+    verb: tuple[str, ...],
+) -> None:
+    Path("program.py").write_text(MARKING)
+    recorder = subprocess.Popen(
+        command_line(*verb, "-q", sys.executable, "program.py"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert recorder.stdin is not None and recorder.stdout is not None
+
+    def mark(text: str) -> None:
+        assert recorder.stdin is not None and recorder.stdout is not None
+        recorder.stdin.write(f"{text}\n")
+        recorder.stdin.flush()
+        assert recorder.stdout.readline() == f"{text}\n"
+
+    mark("before")
+    attacher = subprocess.Popen(
+        command_line("attach", recorder.pid, "--duration", "3600s", "-q", "-o", "window.db")
+    )
+    until(lambda: any(map(is_recording, Path().glob("**/*.control"))))
+    (session,) = (path.parent for path in Path().glob("**/*.control"))
+    mark("within")
+    attacher.send_signal(signal.SIGSTOP)
+    mark("while it is stopped")
+    errors = recorder.communicate(timeout=PATIENCE_S)[1]
+
+    assert recorder.returncode == 0
+    assert "note: a `wavescope attach` has not ended: it needs what it recorded, which " in errors
+    assert str(session.resolve()) in errors
+    assert session.exists()
+    attacher.send_signal(signal.SIGCONT)
+    assert attacher.wait(timeout=PATIENCE_S) == 0
+    assert not session.exists()
+    with open_trace("window.db") as trace:
+        assert trace.markers.strings("name") == ["within", "while it is stopped"]
+
+
+def is_recording(control: Path) -> bool:
+    return control.read_bytes()[RECORDING_OFFSET] != 0
+
+
 def test_a_program_that_is_not_there_is_not_said_to_be_dormant() -> None:
     errors = refused("run", "--dormant", "./nosuch")
 

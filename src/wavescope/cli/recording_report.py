@@ -15,6 +15,8 @@ from wavescope.render.results.text import TextStyle, write_text
 from wavescope.units import bytes_text, count_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from wavescope.collect.recording import RecordedRun, Recording
     from wavescope.collect.windows import Attached, Snapshot
 
@@ -32,6 +34,7 @@ def print_recording(report: RecordingReport, *, quiet: bool, as_json: bool) -> N
     result = recording_result(report.recording)
     if as_json:
         print_json(result)
+    print_left(report.recording.left_session)
     if quiet:
         return
     if result.tables:
@@ -50,12 +53,24 @@ def print_recording(report: RecordingReport, *, quiet: bool, as_json: bool) -> N
 def print_empty_recording(recording: Recording) -> None:
     """Say why there is no trace."""
     say(f"nothing was recorded ({recording.end.words}); no trace was written", label="note")
+    print_left(recording.left_session)
     if recording.running:
         print_running(recording)
         return
     for reason in recording.empty_because:
         say(reason, label="note")
     say("`wavescope doctor` checks what recording needs", label="hint")
+
+
+def print_left(session: Path | None) -> None:
+    """Say where records are that somebody who is attached still needs, if there are any."""
+    if session is None:
+        return
+    say_note(
+        "a `wavescope attach` has not ended: it needs what it recorded, which stays in "
+        f"{shlex.quote(str(session))} until it has written its trace"
+    )
+    say("`fg` in its shell continues one that was stopped with Ctrl-Z", label="hint")
 
 
 def print_running(recording: Recording) -> None:

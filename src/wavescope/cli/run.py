@@ -14,7 +14,7 @@ from wavescope.cli.program_options import (
     add_program_options,
     program_options,
 )
-from wavescope.cli.recording_report import say_note
+from wavescope.cli.recording_report import print_left, say_note
 from wavescope.cli.terminal import print_json, say
 from wavescope.errors import UsageError
 from wavescope.model.progress import tell_nobody
@@ -48,6 +48,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if run.running:
         pids = ", ".join(map(str, run.running))
         say_note(f"still running, and can no longer be recorded: process {pids}")
+    print_left(run.left_session)
     if run.end.trouble:
         say_note(
             f"cleaning up after interrupted `wavescope attach` commands failed: {run.end.trouble}"

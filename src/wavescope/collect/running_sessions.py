@@ -165,13 +165,6 @@ def held(page: ControlPage) -> Iterator[bool]:
         yield True
 
 
-def wait_until_released(session: Path) -> None:
-    """Wait until nobody records a window of the session's processes, or writes its trace."""
-    for name in control_names(session):
-        with suppress(OSError, MachineError), opened_control_page(session / name) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-
-
 def _running(environment: Mapping[str, str]) -> Iterator[tuple[int, Path]]:
     for entry in _entries(environment):
         if not entry.name.isdecimal():

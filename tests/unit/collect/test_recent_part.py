@@ -16,6 +16,7 @@ from tests.few_descriptors import few_descriptors
 from wavescope.collect.recent_part import RecentPart
 from wavescope.collect.running_sessions import ControlPage
 from wavescope.collect.windows import snapshots
+from wavescope.errors import UsageError
 from wavescope.formats import open_trace
 from wavescope.formats.session import plain_file
 from wavescope.formats.session.layout import CONTROL_PAGE, COUNTERS, MAGIC, PAGE_BYTES, VERSION
@@ -298,6 +299,37 @@ def test_a_snapshot_is_no_longer_than_the_newest_part_though_recording_goes_on(
 
     with open_trace(output) as trace:
         assert len(trace.ops) == 1
+
+
+@pytest.mark.parametrize(
+    ("facts", "hint"),
+    [
+        ('{"output": "/data/my trace.db"}', "its trace: wavescope summary '/data/my trace.db'"),
+        ('{"output": "/data/trace.db", "dormant": "yes"}', ""),
+    ],
+)
+def test_a_snapshot_whose_session_is_removed_meanwhile_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, facts: str, hint: str
+) -> None:
+    """The recorder waits for who was stopped while copying, but not for ever."""
+    session = tmp_path / "session"
+    process = a_process(session).with_marker("step", 1, 2, id=1)
+    process.write()
+    (session / "session.json").write_text(facts)
+
+    def removed(*_: Any) -> None:
+        for path in session.iterdir():
+            path.unlink()
+        session.rmdir()
+
+    monkeypatch.setattr(snapshots, "copy_processes", removed)
+    page = ControlPage(1, session / f"{process.base}.control")
+
+    with pytest.raises(UsageError, match="the recording has ended") as refused:
+        snapshots.write_snapshot(session, [page], tmp_path / "snapshot.db", force=False)
+
+    assert refused.value.hint == hint
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_session_without_a_limit_is_whole(tmp_path: Path) -> None:

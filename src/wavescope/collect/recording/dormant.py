@@ -15,7 +15,6 @@ from wavescope.collect.recording.obstacles import other_tools_sentences
 from wavescope.collect.recording.recorder import (
     describe_session,
     prepare,
-    remove_session,
     run_into,
 )
 from wavescope.collect.running_sessions import (
@@ -24,8 +23,8 @@ from wavescope.collect.running_sessions import (
     outliving,
     pages_in,
     set_recording,
-    wait_until_released,
 )
+from wavescope.collect.session_end import end_session
 from wavescope.errors import MachineError
 from wavescope.formats.session.folder import DORMANT
 from wavescope.formats.session.pending import remove_forgotten
@@ -39,6 +38,8 @@ class DormantRun:
     end: ProgramEnd
     running: tuple[int, ...]
     """Processes that outlive it, which nobody can attach to any more."""
+    left_session: Path | None = None
+    """Its session, where a `wavescope attach` that has not ended needs it: it removes it."""
 
 
 def run_dormant(
@@ -48,7 +49,8 @@ def run_dormant(
     tell: Tell = tell_nobody,
     warn: Tell = tell_nobody,
 ) -> DormantRun:
-    """Run the command of `options`, whose output is not used; nothing is left of its session.
+    """Run the command of `options`, whose output is not used; nothing is left of its session,
+    unless somebody is still attached.
 
     `tell` hears how to attach to it; `warn` of other tools that may keep the GPU's work.
     """
@@ -61,11 +63,10 @@ def run_dormant(
         describe_session(session, options, **{DORMANT: "yes"})
         end = run_into(session, program, lambda: stop_forgotten(session))
         running = outliving(session)
-        wait_until_released(session)
     finally:
-        remove_session(session)
+        left = end_session(session)
         remove_forgotten()
-    return DormantRun(end, running)
+    return DormantRun(end, running, left)
 
 
 def stop_forgotten(session: Path) -> None:

@@ -27,19 +27,15 @@ from wavescope.collect.running_sessions import (
     registered,
     require_no_recorder,
     sessions_folder,
-    wait_until_released,
 )
 from wavescope.collect.runtimes import chosen_runtime, command_on
+from wavescope.collect.session_end import end_session, remove_session
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
 from wavescope.errors import UsageError, WavescopeError
 from wavescope.formats.session.copying import copy_session
 from wavescope.formats.session.folder import (
     KEPT_NEWEST,
     KERNEL_FILTER,
-    RECENT_PART,
-    RECENT_PART_DRAFT,
-    SESSION_FACTS,
-    files_of,
     process_bases,
     read_session_facts,
     still_runs,
@@ -72,6 +68,8 @@ class Recording:
     """What the reader of the records skipped or repaired."""
     empty_because: tuple[str, ...] = ()
     """Why there is no trace, as far as that can be told."""
+    left_session: Path | None = None
+    """The session folder, where a `wavescope attach` that has not ended needs it: it removes it."""
 
 
 @dataclass(frozen=True)
@@ -320,9 +318,12 @@ def _cupti(options: RecordOptions, environment: Mapping[str, str]) -> Path | Non
 def merged(run: RecordedRun, progress: Progress = no_progress) -> Recording:
     """Write the trace of a run; its session folder is removed unless it is still needed."""
     try:
-        return _merged(run, progress)
+        recording = _merged(run, progress)
     except (Exception, KeyboardInterrupt) as error:  # whatever it is: nothing is lost
         raise _merge_error(run.session, error) from error
+    if recording.kept_session is not None:
+        return recording
+    return replace(recording, left_session=end_session(run.session))
 
 
 def _merged(run: RecordedRun, progress: Progress) -> Recording:
@@ -338,9 +339,6 @@ def _merged(run: RecordedRun, progress: Progress) -> Recording:
         output = options.output
     if end.trouble:
         notes += ((f"records were not looked after while the program ran: {end.trouble}", 1),)
-    if kept is None:
-        wait_until_released(session)
-        remove_session(session)
     reasons = () if output or running else tuple(why_nothing(options, run.environment))
     return Recording(end, output, kept, running, notes, reasons)
 
@@ -380,16 +378,3 @@ def _merge_error(session: Path, error: BaseException) -> WavescopeError:
 
 def _pid_of(base: str) -> int:
     return int(base.partition("-")[0])
-
-
-def remove_session(session: Path) -> None:
-    """Remove what this recording made; a folder that holds anything else stays."""
-    names = [path.name for path in session.iterdir()]
-    for path in files_of(session, names):
-        path.unlink(missing_ok=True)
-    for name in (SESSION_FACTS, RECENT_PART, RECENT_PART_DRAFT):
-        (session / name).unlink(missing_ok=True)
-    try:
-        session.rmdir()
-    except OSError:
-        return

@@ -21,6 +21,7 @@ from wavescope.collect.running_sessions import (
     is_recording,
     set_recording,
 )
+from wavescope.collect.session_end import remove_if_left
 from wavescope.collect.windows.recorded_window import (
     OpenWindow,
     StoppedWindow,
@@ -133,6 +134,7 @@ def attach(
             _give_back_space(attachment.session, windows)
         pages = attachment.pages
         is_over = not any(map(runs, pages))
+    remove_if_left(attachment.session)
     start_ns, end_ns = _span_ns(windows)
     pids = tuple(page.pid for page in pages)
     return Attached(options.output, pids, start_ns, end_ns, is_over, notes)
