@@ -57,8 +57,7 @@ def replaced(
     require_free(target, inputs, force=force)
     if is_folder and target.is_dir():
         _require_export(target, target)
-    prefix = f".{target.name[:LONGEST_TOLD_NAME]}."
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+    folder = _folder_beside(target)
     temporary = folder / target.name
     with removed_in_the_end(folder), announced(folder):
         if is_folder:
@@ -75,7 +74,7 @@ def replaced(
 
 
 def require_free(target: Path, inputs: Sequence[Path], *, force: bool) -> None:
-    """Refuse a target that is an input, exists while `force` is not given, or has no folder."""
+    """Refuse a target that is an input, exists while `force` is not given, or cannot be written."""
     for given in inputs:
         if _is_same(given, target) or _is_inside(given, target):
             raise UsageError(
@@ -90,11 +89,29 @@ def require_free(target: Path, inputs: Sequence[Path], *, force: bool) -> None:
         mode = target.stat().st_mode if target.exists() else 0
         if mode and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise UsageError(f"{target} is neither a file nor a folder, so it is not replaced")
-    parent = target.parent
-    if not parent.is_dir():
-        raise UsageError(f"the folder {parent} does not exist", hint=f"mkdir -p {parent}")
+    _require_folder(target.parent)
+    _folder_beside(target).rmdir()
     if not force:
         require_no_writer(target)
+
+
+def _require_folder(folder: Path) -> None:
+    if folder.is_dir():
+        return
+    there = next(filter(os.path.lexists, (folder, *folder.parents)), folder)
+    if there.is_dir():
+        raise UsageError(f"the folder {folder} does not exist", hint=f"mkdir -p {folder}")
+    raise UsageError(f"{there} is not a folder", hint="choose another -o")
+
+
+def _folder_beside(target: Path) -> Path:
+    """A new folder for what is not finished."""
+    prefix = f".{target.name[:LONGEST_TOLD_NAME]}."
+    try:
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+    except OSError as error:
+        # What was asked for is the output: the folder beside it is ours.
+        raise OSError(error.errno, error.strerror, str(target)) from error
 
 
 def _require_no_leftover(target: Path) -> None:

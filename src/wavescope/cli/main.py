@@ -112,6 +112,7 @@ def _machine_error(error: OSError) -> MachineError:
         errno.ENOSPC: _SPACE_HINT,
         errno.EDQUOT: _SPACE_HINT,
         errno.EACCES: "choose another place with -o, or change the permissions",
+        errno.EPERM: "choose another place with -o",
         errno.EROFS: "choose another place with -o",
         errno.ENOENT: "does the folder exist, and may files be made in it?",
         errno.EMFILE: "raise the limit of open files: ulimit -n 4096",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sqlite3
 from contextlib import closing
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chunks import a_process
 from tests.unit.cli.conftest import Run
 from wavescope.cli.convert import default_name
 from wavescope.formats import open_trace
@@ -111,6 +113,36 @@ def test_impossible_conversions(
     assert (ran.code, ran.out) == (2, "")
     assert message in ran.err
     assert [path.name for path in trace_file.parent.iterdir()] == ["trace.db"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("convert", "TRACE", "-o", "/proc/x.json"),
+        ("trim", "TRACE", "--gpu", "0", "-o", "/proc/x.json"),
+        ("merge", "TRACE", "-o", "/proc/x.json"),
+        ("report", "TRACE", "-o", "/proc/x.json"),
+        ("flame", "TRACE", "-o", "/proc/x.json"),
+        ("ranks", "TRACE", "-o", "/proc/x.json"),
+        ("recover", "SESSION", "-o", "/proc/x.json"),
+        ("attach", "1", "-o", "/proc/x.json"),
+        ("trace", "-o", "/proc/x.json", "true"),
+        ("softgpu", "--tiny-model", "/proc/x.json"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_where_nothing_can_be_written_the_output_is_named_as_it_was_given(
+    run: Run, trace_file: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    session = a_process(tmp_path / "session").with_marker("step", 1, 2, id=1).write()
+    paths = {"TRACE": trace_file, "SESSION": session}
+
+    ran = run(*(paths.get(argument, argument) for argument in arguments))
+
+    assert ran.code == 4
+    error, hint = ran.err.splitlines()[-2:]
+    assert re.fullmatch(r"error: (cannot write )?/proc/x\.json: No such file or directory", error)
+    assert hint.startswith("hint: ")
 
 
 @pytest.mark.parametrize("command", ["convert", "trim"])

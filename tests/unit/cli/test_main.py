@@ -219,6 +219,11 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
             NO_PERMISSION,
         ),
         (
+            PermissionError(errno.EPERM, "Operation not permitted", "/sys/out"),
+            4,
+            "error: /sys/out: Operation not permitted\nhint: choose another place with -o\n",
+        ),
+        (
             MemoryError(),
             4,
             NO_MEMORY,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from wavescope.errors import OutputExistsError, UsageError
-from wavescope.outputs import replaced
+from wavescope.outputs import replaced, require_free
 
 
 def names(folder: Path) -> list[str]:
@@ -74,6 +74,35 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         replaced(tmp_path / "no" / "out.txt", [], force=False),
     ):
         pytest.fail("the block must not run")
+
+
+@pytest.mark.parametrize("target", ["file/out.txt", "file/no/out.txt"])
+def test_a_file_in_the_place_of_the_folder_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+
+    with pytest.raises(UsageError, match=r"^file is not a folder$") as refused:
+        require_free(Path(target), [], force=False)
+
+    assert refused.value.hint == "choose another -o"
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_where_nothing_can_be_written_the_target_is_named_before_any_work(force: bool) -> None:
+    target = Path("/proc/out.txt")
+
+    for refuses in (require_free, lambda *given, **ways: replaced(*given, **ways).__enter__()):
+        with pytest.raises(OSError, match="No such file") as refused:
+            refuses(target, [], force=force)
+        assert refused.value.filename == "/proc/out.txt"
+
+
+def test_asking_whether_it_can_be_written_leaves_nothing(tmp_path: Path) -> None:
+    require_free(tmp_path / "out.txt", [], force=False)
+
+    assert names(tmp_path) == []
 
 
 def test_a_folder_is_replaced_as_a_whole(tmp_path: Path) -> None:
