@@ -14,6 +14,7 @@ import pytest
 from tests.chunks import TIMES_LOST, ProcessMaker, a_cuda_process, a_process
 from tests.few_descriptors import few_descriptors
 from wavescope.collect.recent_part import RecentPart
+from wavescope.collect.recording import recovered
 from wavescope.collect.running_sessions import ControlPage
 from wavescope.collect.windows import snapshots
 from wavescope.errors import UsageError
@@ -270,6 +271,30 @@ def test_a_session_that_is_opened_as_it_is_holds_the_newest_part_too(tmp_path: P
 
     with open_trace(tmp_path) as trace:
         assert trace.ops["start_ns"].tolist() == [200, 300]
+
+
+def test_recovering_a_session_says_the_same_as_opening_it(tmp_path: Path) -> None:
+    process = an_old_part_of_every_kind(tmp_path / "session")
+    recent = RecentPart(tmp_path / "session", last_ns=800)
+    recent.keep(now_ns=900)
+    recent.keep(now_ns=1_350)
+    for start in range(640, 700):
+        process.with_op(start=start, end=start + 1)
+    data = process.stream_bytes("ops")[-60 * 64 :]
+    with process.path("ops").open("ab") as file:
+        file.write(data)
+    recent.keep(now_ns=1_450)
+
+    recovered(tmp_path / "session", tmp_path / "recovered.db")
+
+    told = []
+    for path in (tmp_path / "session", tmp_path / "recovered.db"):
+        with open_trace(path) as trace:
+            trace.coverage.load("seen", "timed", "skipped", "lost")
+            counts = [trace.coverage[name].tolist() for name in ("seen", "timed", "skipped")]
+            told.append((trace.ops["start_ns"].tolist(), counts, dict(trace.notes)))
+    assert told[0] == told[1]
+    assert told[0][0] == list(range(650, 700))
 
 
 def test_a_snapshot_is_no_longer_than_the_newest_part_though_recording_goes_on(
