@@ -53,6 +53,7 @@ inline AppSignals::Entry* AppSignals::find(uint64_t signal, bool insert) const {
     if (known == signal) return &entry;
     if (known != 0) continue;
     if (!insert) return nullptr;
+    has_any_.store(true, std::memory_order_relaxed);
     if (entry.signal.compare_exchange_strong(known, signal) || known == signal) return &entry;
   }
   return nullptr;
@@ -68,8 +69,11 @@ bool AppSignals::adopt_app_signal(hsa_signal_t handle, SlotBlock* block, uint32_
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uint64_t>(entry) - kSignalsAhead * sizeof(Entry)), 1);
   __builtin_prefetch(&block->tag[(slot + kSignalsAhead) % kSlots], 1);
   __builtin_prefetch(&block->app[(slot + kSignalsAhead) % kSlots], 1);
-  if (collect_previous_use(entry->owner.load(std::memory_order_acquire), WaitPolicy::kWait) == Completion::kOpen)
-    return false;
+  const uint64_t previous = entry->owner.load(std::memory_order_acquire);
+  if (previous >> kSlotBits != block->known_use || slot_of(previous) >= block->known_taken) {
+    if (collect_previous_use(previous, WaitPolicy::kWait) == Completion::kOpen) return false;
+    learn_what_is_taken(block, previous);
+  }
   clear_ticks(signal);
   block->set_app(slot, signal);
   block->tag[slot].store(tag_of(block->generation, kPending), std::memory_order_release);
@@ -112,13 +116,24 @@ Completion AppSignals::collect_previous_use(uint64_t owner, WaitPolicy policy) {
   return take_times(block, slot_of(owner), generation_of(owner), policy);
 }
 
+// Signals that are used in turn were those of neighbours the time before: what the watch has seen of the block that one
+// was in goes for the next ones, without a look at memory that is far by now.
+void AppSignals::learn_what_is_taken(SlotBlock* block, uint64_t owner) const {
+  const SlotBlock* previous = pool_.at(block_of(owner));
+  if (owner == 0 || (owner & kForwardedBit) != 0 || previous == nullptr) return;
+  const bool is_in_other_use = previous->generation != generation_of(owner);
+  block->known_use = owner >> kSlotBits;
+  block->known_taken = is_in_other_use ? kSlots : previous->watched_in(generation_of(owner));
+}
+
 Completion AppSignals::take_times(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy) {
   std::atomic<uint64_t>& tag = block->tag[slot];
   if (tag.load(std::memory_order_acquire) == tag_of(generation, kTaken)) return Completion::kDone;
   uint64_t expected = tag_of(generation, kPending);
   while (!tag.compare_exchange_weak(expected, tag_of(generation, kClaimed), std::memory_order_acquire)) {
     if (expected == tag_of(generation, kPending)) continue;
-    // Taken, or the block is in other use, which means the same; a claim of another thread lasts a few instructions.
+    // Taken, or the block is in other use, which means the same; a claim of another thread lasts a few instructions, for
+    // each of the slots that it takes together.
     if (expected != tag_of(generation, kClaimed)) return Completion::kDone;
     if (policy == WaitPolicy::kTry) return Completion::kOpen;
     spin_pause();
@@ -135,6 +150,30 @@ Completion AppSignals::take_times(SlotBlock* block, uint32_t slot, uint64_t gene
   block->keep_times(slot, ticks);
   tag.store(tag_of(generation, kTaken), std::memory_order_release);
   return Completion::kDone;
+}
+
+// A claim waits for all that was stored before it: so all are claimed before any is read and stored.
+uint32_t AppSignals::take_times_together(SlotBlock* block, uint32_t first, uint32_t count, uint64_t generation) {
+  const uint64_t taken = tag_of(generation, kTaken);
+  const uint64_t pending = tag_of(generation, kPending);
+  const uint64_t claimed = tag_of(generation, kClaimed);
+  uint32_t open = 0;
+  uint32_t ours = 0;
+  for (uint32_t at = 0; at < count; ++at) {
+    std::atomic<uint64_t>& tag = block->tag[first + at];
+    uint64_t expected = tag.load(std::memory_order_acquire);
+    if (expected == pending && tag.compare_exchange_strong(expected, claimed, std::memory_order_acquire)) ours |= 1u << at;
+    else if (expected == pending || expected == claimed) open |= 1u << at;
+  }
+  for (uint32_t rest = ours; rest != 0; rest &= rest - 1) {
+    const uint32_t slot = first + static_cast<uint32_t>(__builtin_ctz(rest));
+    const Ticks ticks = ticks_of(block->app[slot]);
+    const bool is_complete = ticks.start != 0 && ticks.end != 0;
+    if (is_complete) block->keep_times(slot, ticks);
+    else open |= 1u << (slot - first);
+    block->tag[slot].store(is_complete ? taken : pending, std::memory_order_release);
+  }
+  return open;
 }
 
 void AppSignals::abandon(SlotBlock* block, uint32_t slot) {

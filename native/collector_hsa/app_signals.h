@@ -45,11 +45,18 @@ class AppSignals {
   // Notes that a barrier completes the signal for this slot; false when there is no room to remember it.
   bool forward(hsa_signal_t handle, SlotBlock* block, uint32_t slot);
 
+  // Whether any was ever taken note of: without one there is nothing to release.
+  bool has_any() const { return has_any_.load(std::memory_order_relaxed); }
+
   // Before the signal goes to something that writes other times (a barrier, a copy), or is destroyed.
   void release_signal(hsa_signal_t signal, bool destroyed);
 
   // Copies the times of a slot in place to its record. With kGiveUp an open one is taken without times.
   Completion take_times(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy);
+
+  // The same for dispatches in place of up to kTogether slots from `first` on, with kTry; a bit for each that is open.
+  static constexpr uint32_t kTogether = 16;
+  uint32_t take_times_together(SlotBlock* block, uint32_t first, uint32_t count, uint64_t generation);
 
   // Remembers the times of a forwarded slot that is about to be used again.
   void remember(const SlotBlock* block, uint32_t slot, Ticks ticks);
@@ -75,12 +82,14 @@ class AppSignals {
   Entry* find(uint64_t signal, bool insert) const;
   Times& times_of(const Entry* entry) const { return times_[entry - table_]; }
   Completion collect_previous_use(uint64_t owner, WaitPolicy policy);
+  void learn_what_is_taken(SlotBlock* block, uint64_t owner) const;
   Ticks read_times(SlotBlock* block, uint32_t slot, WaitPolicy policy) const;
   Ticks read_times_of_copy(const amd_signal_t* signal, WavescopeOpRecord& record, WaitPolicy policy) const;
   bool ask_for_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record, Ticks& ticks) const;
 
   const HsaApi& api_;
   SlotPool& pool_;
+  mutable std::atomic<bool> has_any_{false};
   Entry* const table_;  // a signal stays for ever: the runtime uses their addresses again
   Times* const times_;  // by the place in the table; apart from it, because few have any
 };

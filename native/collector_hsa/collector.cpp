@@ -10,6 +10,9 @@
 namespace wavescope {
 namespace {
 
+// Of more records in one sweep that the watch has filled in the first are far from the processor again when written.
+constexpr uint32_t kFlood = 4096;
+
 // What is complete can wait in memory that outlives the process; signals of the runtime are not in such memory.
 long sweep_period_ns(const Settings& settings) { return settings.keeps_signals ? 4000000 : 1000000; }
 // Who submits wakes the worker, unless the program rings the doorbell of a ring of ours past the runtime's functions.
@@ -189,10 +192,12 @@ hsa_status_t Collector::destroy_queue(hsa_queue_t* queue, const std::function<hs
 Worker::Activity Collector::sweep_all(void* collector) {
   auto* self = static_cast<Collector*>(collector);
   const uint64_t now_ns = boottime_ns();
-  uint32_t taken = 0;
+  PendingOps::Done taken;
   bool open = false;
   const auto sweep = [&](PendingOps& pending) {
-    taken += pending.sweep(self->op_log_, self->agents_, now_ns, false);
+    const PendingOps::Done done = pending.sweep(self->op_log_, self->agents_, now_ns, false);
+    taken.all += done.all;
+    taken.in_place += done.in_place;
     open = open || !pending.empty();
   };
   {
@@ -204,7 +209,8 @@ Worker::Activity Collector::sweep_all(void* collector) {
     for (auto& pending : self->copies_.pending()) sweep(*pending);
   }
   self->pool_.keep_spare(kSpareBlocks);
-  if (taken != 0) return Worker::Activity::kBusy;
+  if (taken.in_place > kFlood) return Worker::Activity::kFlooded;
+  if (taken.all != 0) return Worker::Activity::kBusy;
   return open ? Worker::Activity::kWaiting : Worker::Activity::kIdle;
 }
 

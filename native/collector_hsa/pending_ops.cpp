@@ -29,7 +29,7 @@ bool PendingOps::empty() const {
   return block == nullptr || (block->first_open == block->head() && block->next.load(std::memory_order_acquire) == nullptr);
 }
 
-uint32_t PendingOps::sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool last) {
+PendingOps::Done PendingOps::sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool last) {
   Swept swept;
   SlotBlock* previous = nullptr;
   SlotBlock* written = nullptr;  // blocks to give back, once their records are written
@@ -56,7 +56,7 @@ uint32_t PendingOps::sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool las
   account(swept);
   watch_oldest();
   if (gpu_ != nullptr && swept.last_tick != 0) agents.saw_ticks(*gpu_, swept.first_tick, swept.last_tick, now_ns);
-  return swept.taken;
+  return swept.done;
 }
 
 // Takes out what is complete of one block, writing neighbours together; false when the sweep should end here.
@@ -72,7 +72,8 @@ bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swe
       const bool in_place = is_in_place(block->kind_of(slot));
       const Taken taken = in_place ? take_times_in_place(block, slot, last, swept) : take_own_times(block, slot, swept);
       if (taken == Taken::kDone) {
-        ++swept.taken;
+        ++swept.done.all;
+        swept.done.in_place += in_place;
         // In this order: at any moment a reader finds the times in the signal or in the record.
         block->set_place(slot, log.announce());
         __atomic_store_n(&block->done[slot], uint8_t{1}, __ATOMIC_RELAXED);
@@ -99,6 +100,8 @@ bool PendingOps::sweep_block(SlotBlock* block, OpLog& log, bool last, Swept& swe
 PendingOps::Taken PendingOps::take_times_in_place(SlotBlock* block, uint32_t slot, bool last, Swept& swept) {
   const uint64_t generation = block->generation.load(std::memory_order_relaxed);
   if (block->tag[slot].load(std::memory_order_acquire) != tag_of(generation, kTaken)) {
+    // The watch comes by more often; what it does not find is looked for once it holds up the sweep.
+    if (block->keeps_signals && !last && oldest_sweeps_ == 0) return Taken::kOpen;
     const WaitPolicy policy = last ? WaitPolicy::kWait : WaitPolicy::kTry;
     if (signals_.take_times(block, slot, generation, policy) == Completion::kOpen) {
       if (last || !overdue(block, slot)) return Taken::kOpen;

@@ -33,8 +33,13 @@ class PendingOps {
   // Producer: the slot is filled.
   void publish() { block_->set_head(++slot_); }
 
-  // Worker: writes what is complete. With `last`, what is open is given up. Returns the number of slots taken out.
-  uint32_t sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool last);
+  // Slots taken out, and those of them that were in place, whose times others had brought to their records.
+  struct Done {
+    uint32_t all = 0;
+    uint32_t in_place = 0;
+  };
+  // Worker: writes what is complete. With `last`, what is open is given up.
+  Done sweep(OpLog& log, Agents& agents, uint64_t now_ns, bool last);
   bool empty() const;
 
   // After the last sweep: its blocks are free for others.
@@ -45,7 +50,7 @@ class PendingOps {
 
  private:
   struct Swept {
-    uint32_t taken = 0;
+    Done done;
     uint32_t stepped_over = 0;
     uint64_t timed = 0;
     uint64_t times_lost = 0;

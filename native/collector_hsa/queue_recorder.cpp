@@ -163,7 +163,8 @@ void QueueRecorder::on_packets(const void* packets, uint64_t count, uint64_t ind
   const bool is_usual = count == 1 && self->collector_.active() && !self->control_.has_window();
   if (__builtin_expect(!is_usual, 0)) return self->on_seldom(typed, count, way);
   const bool is_switched_on = self->control_.is_switched_on();
-  if (!is_switched_on && typed->completion_signal.handle != 0) return self->on_seldom(typed, 1, way);
+  const bool may_be_known = typed->completion_signal.handle != 0 && self->collector_.app_signals().has_any();
+  if (!is_switched_on && may_be_known) return self->on_seldom(typed, 1, way);
   wavescope::count(self->pending_.counters().packets);
   if (is_switched_on) return self->record_one(*typed, way);
   if (is_dispatch(*typed)) self->count_paused(1);

@@ -1,5 +1,7 @@
 #include "collector_hsa/signal_watch.h"
 
+#include <algorithm>
+
 namespace wavescope {
 namespace {
 
@@ -25,21 +27,42 @@ Worker::Activity SignalWatch::look(void* watch) {
 // Whether slots in place are open. The block may be in other use at any moment, which taking notices.
 bool SignalWatch::look_at(SlotBlock* block) {
   const uint64_t generation = block->generation.load(std::memory_order_acquire);
-  if (block->watched_generation != generation) {
-    block->watched_generation = generation;
-    block->watched = 0;
-  }
   const uint32_t head = block->head();
+  uint32_t watched = block->watched_in(generation);
   uint32_t open = 0;
-  for (uint32_t slot = block->watched; slot < head && open < kMostOpen; ++slot) {
+  for (uint32_t slot = watched; slot < head && open < kMostOpen;) {
+    const Neighbours together = neighbours_at(block, slot, head);
+    const uint32_t are_open = take(block, together, generation);
+    if (open == 0) watched = slot + (are_open == 0 ? together.count : static_cast<uint32_t>(__builtin_ctz(are_open)));
+    open += static_cast<uint32_t>(__builtin_popcount(are_open));
+    slot += together.count;
+  }
+  block->set_watched(generation, watched);
+  return open != 0;
+}
+
+// As many slots of one kind as are taken together.
+SignalWatch::Neighbours SignalWatch::neighbours_at(const SlotBlock* block, uint32_t first, uint32_t head) {
+  const uint32_t end = std::min(head, first + AppSignals::kTogether);
+  const SlotKind kind = block->kind_of(first);
+  uint32_t slot = first;
+  do {
     __builtin_prefetch(block->app_at((slot + kWatchedAhead) % kSlots), 0);
     __builtin_prefetch(&block->records[(slot + kWatchedAhead) % kSlots], 1);
-    const bool is_open = is_in_place(block->kind_of(slot)) &&
-                         signals_.take_times(block, slot, generation, WaitPolicy::kTry) == Completion::kOpen;
-    if (is_open) ++open;
-    else if (open == 0) block->watched = slot + 1;
+  } while (++slot < end && block->kind_of(slot) == kind);
+  return {first, slot - first, kind};
+}
+
+// A bit for each that is open.
+uint32_t SignalWatch::take(SlotBlock* block, Neighbours slots, uint64_t generation) {
+  if (slots.kind == SlotKind::kInPlace) return signals_.take_times_together(block, slots.first, slots.count, generation);
+  if (slots.kind != SlotKind::kCopy) return 0;
+  uint32_t open = 0;
+  for (uint32_t at = 0; at < slots.count; ++at) {
+    const Completion found = signals_.take_times(block, slots.first + at, generation, WaitPolicy::kTry);
+    open |= uint32_t{found == Completion::kOpen} << at;
   }
-  return open != 0;
+  return open;
 }
 
 }  // namespace wavescope

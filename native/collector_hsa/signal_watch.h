@@ -34,7 +34,14 @@ class SignalWatch {
   static constexpr long kIdleNs = 10000000000;
 
   static Worker::Activity look(void* watch);
+  struct Neighbours {
+    uint32_t first;
+    uint32_t count;
+    SlotKind kind;
+  };
   bool look_at(SlotBlock* block);
+  static Neighbours neighbours_at(const SlotBlock* block, uint32_t first, uint32_t head);
+  uint32_t take(SlotBlock* block, Neighbours slots, uint64_t generation);
 
   const SlotPool& pool_;
   AppSignals& signals_;

@@ -51,8 +51,9 @@ struct SlotBlock {
   bool keeps_signals;                      // our signals are in pending
   uint32_t first_open;                     // worker: all slots before it are done
   bool has_in_place;                       // producer: the pool knows that some slot is or was in place
-  uint64_t watched_generation;             // watch: the use that `watched` is about
-  uint32_t watched;                        // watch: all slots before it are taken
+  uint64_t known_use;                      // producer: of which use of which block it knows ...
+  uint32_t known_taken;                    // producer: ... that all slots before this one are taken
+  std::atomic<uint64_t> watched;           // by the watch: generation << 16 | all slots before this one are taken
   std::atomic<SlotBlock*> next;
 
   SlotKind kind_of(uint32_t slot) const { return kind[slot].load(std::memory_order_relaxed); }
@@ -61,6 +62,13 @@ struct SlotBlock {
   // Of slots to come the watch looks at what may be there, to have it near.
   amd_signal_t* app_at(uint32_t slot) const { return __atomic_load_n(&app[slot], __ATOMIC_RELAXED); }
   void set_app(uint32_t slot, amd_signal_t* signal) { __atomic_store_n(&app[slot], signal, __ATOMIC_RELAXED); }
+
+  // Up to where the watch has seen all slots of this use of the block taken.
+  uint32_t watched_in(uint64_t use) const {
+    const uint64_t seen = watched.load(std::memory_order_acquire);
+    return seen >> 16 == use ? static_cast<uint32_t>(seen & 0xffff) : 0;
+  }
+  void set_watched(uint64_t use, uint32_t slots) { watched.store(use << 16 | slots, std::memory_order_release); }
 
   // Slots published by the producer.
   uint32_t head() const { return static_cast<uint32_t>(__atomic_load_n(&pending->filled, __ATOMIC_ACQUIRE)); }

@@ -90,8 +90,8 @@ void Worker::loop() {
   while (!finishing_.load(std::memory_order_relaxed)) {
     sleep_ns(period_ns);
     const Activity activity = one_round();
-    const bool is_waiting = activity == Activity::kWaiting;
-    period_ns = is_waiting ? std::min(period_ns + period_ns / 4, 2 * task_.period_ns) : task_.period_ns;
+    if (activity == Activity::kWaiting) period_ns = std::min(period_ns + period_ns / 4, 2 * task_.period_ns);
+    else period_ns = activity == Activity::kFlooded ? task_.period_ns / 2 : task_.period_ns;
     if (activity == Activity::kIdle) sleep_until_work();
   }
   if (task_.last_work != nullptr) task_.last_work(task_.context);

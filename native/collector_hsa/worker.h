@@ -14,7 +14,8 @@ enum class Urgency {
 
 class Worker {
  public:
-  enum class Activity { kIdle, kWaiting, kBusy };  // nothing in flight; nothing complete; some complete
+  // Nothing in flight; nothing complete; some complete; so much that it is better done in smaller parts.
+  enum class Activity { kIdle, kWaiting, kBusy, kFlooded };
   using Round = Activity (*)(void* context);
   using Finish = void (*)(void* context);
 

@@ -147,6 +147,40 @@ void the_watch_keeps_what_signals_say() {
   for (const hsa_signal_t signal : made) signal_destroy(signal);
 }
 
+// What the watch has seen of one block goes for all of its signals that are used next, but not for the one that it left.
+void signals_that_the_watch_has_read_are_used_again() {
+  SlotsInPlace slots;
+  constexpr uint32_t kCount = 40;
+  SignalWatch watch(*slots.pool, *slots.signals);
+  watch.begin(slots.block);
+  std::vector<hsa_signal_t> made(kCount);
+  for (uint32_t slot = 0; slot < kCount; ++slot) {
+    signal_create(1, 0, nullptr, 0, &made[slot]);
+    CHECK(slots.take(slot, made[slot]));
+    if (slot != 23) finish_on_gpu(made[slot], 100 + slot, 200 + slot);
+  }
+  watch.published(slots.block);
+  SlotBlock* first = slots.block;
+  const uint64_t use = first->generation;
+  wait_until([&] { return first->tag[kCount - 1].load(std::memory_order_acquire) == tag_of(use, kTaken); });
+  wait_until([&] { return first->watched_in(use) == 23; });
+  slots.block = slots.pool->take();
+  for (uint32_t slot = 0; slot < kCount; ++slot) {
+    reinterpret_cast<amd_signal_t*>(made[slot].handle)->value = 1;
+    CHECK(slots.take(slot, made[slot]) == (slot != 23));
+  }
+  finish_on_gpu(made[23], 5, 6);
+  reinterpret_cast<amd_signal_t*>(made[23].handle)->value = 1;
+  CHECK(slots.take(kCount, made[23]));
+  CHECK(first->records[23].start == 5 && first->records[23].end == 6);
+  CHECK(first->records[39].start == 139 && first->records[39].end == 239);
+  // A block in other use has nothing to wait for.
+  slots.pool->give_back(first);
+  CHECK(first->watched_in(first->generation) == 0 && first->generation != use);
+  CHECK(watch.finish(120000000000));
+  for (const hsa_signal_t signal : made) signal_destroy(signal);
+}
+
 }  // namespace
 
 int main() {
@@ -156,6 +190,7 @@ int main() {
   a_signal_is_read_before_it_is_used_again();
   many_signals_have_their_place();
   the_watch_keeps_what_signals_say();
+  signals_that_the_watch_has_read_are_used_again();
   Session::finish("exit");
   return std::system(("rm -r " + folder).c_str());
 }
