@@ -43,6 +43,8 @@ from wavescope.analyze.steps.step_level import (
 
 SMALLEST_PART = 0.25
 """Ops between two cuts that are fewer than this part of a period belong to the step before."""
+CLOSE_PART = 0.5
+"""Occurrences of a kernel that are less than this part of a period apart are of no two steps."""
 WRAPPED_PART = 0.125
 """The first and the last part of a lane are one step if together they differ from a period by no
 more than this part of it."""
@@ -192,7 +194,7 @@ def _named_firsts(index: LaneIndex, cuts: Positions) -> Positions:
 def _step_firsts(index: LaneIndex, level: StepLevel) -> Positions:
     """Where steps begin, by the anchor's occurrences and by where regular steps end."""
     period, ops = level.period, len(index.lane)
-    firsts = level.where + _offset(index, level)
+    firsts = _where_of_steps(index, level) + _offset(index, level)
     firsts = np.concatenate(([0], firsts[(firsts > 0) & (firsts < ops)], [ops]))
     starts = firsts[:-1][np.diff(firsts) > period]
     # A regular step that other work follows, and one that other work precedes.
@@ -201,6 +203,27 @@ def _step_firsts(index: LaneIndex, level: StepLevel) -> Positions:
     precedes = ends[index.sums[ends] - index.sums[ends - period] == level.signature] - period
     firsts = np.unique(np.concatenate((firsts, follows, precedes)))
     return np.unique(np.concatenate((firsts, begins_by_name(index, level, firsts))))
+
+
+def _where_of_steps(index: LaneIndex, level: StepLevel) -> Positions:
+    """One op of each step: the anchor's occurrences, but for those that follow one another closely.
+
+    A kernel that no name tells to run once in a step may run in every layer of other steps.
+    """
+    where = level.where
+    if level.has_role:
+        return where
+    lengths = np.diff(where)
+    is_whole = index.sums[where[1:]] - index.sums[where[:-1]] == level.signature
+    is_close = lengths < CLOSE_PART * level.period
+    kept: Positions = where[_ends_of(is_whole) | ~_ends_of(is_close)]
+    return kept
+
+
+def _ends_of(stretches: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Which occurrences are at either end of one of these stretches between occurrences."""
+    ends: npt.NDArray[np.bool_] = np.append(stretches, False) | np.append(False, stretches)
+    return ends
 
 
 def _offset(index: LaneIndex, level: StepLevel) -> int:

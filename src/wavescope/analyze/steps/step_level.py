@@ -284,7 +284,8 @@ def _is_evenly_interrupted(index: LaneIndex, level: StepLevel) -> bool:
     if (index.roles[: counts.size][counts > 0] != StepRole.NONE).any():
         return False
     contents = index.sums[level.where[1:]] - index.sums[level.where[:-1]]
-    runs = np.diff(np.flatnonzero(contents != level.signature)) - 1
+    interruptions = np.flatnonzero(contents != level.signature)
+    runs = np.diff(np.concatenate(([-1], interruptions, [contents.size]))) - 1
     runs = runs[runs > 0]
     if runs.size < FEWEST_REPEATS:
         return False

@@ -166,6 +166,16 @@ def test_steps_without_a_kernel_of_their_own_show_in_their_layers() -> None:
     assert firsts(trace_of([*prefill, *step * 8])) == [0, *(36 + 50 * i for i in range(9))]
 
 
+def test_a_kernel_once_in_a_token_and_in_every_layer_of_a_prompt_cuts_no_prompt() -> None:
+    layer = ["norm", *(f"p{number}" for number in range(9))]
+    prompt = [*layer * 3, *layer[:-2]]
+    token = ["norm", *(["few", "attend", "add", "up"] * 8)]
+
+    cuts = firsts(trace_of([*prompt * 6, *token * 40]))
+
+    assert cuts == [*(38 * i for i in range(6)), *(228 + 33 * i for i in range(41))]
+
+
 def test_steps_of_two_kinds_in_turn_end_by_name() -> None:
     odd, even = a_step(4, "left"), a_step(4, "right")
 

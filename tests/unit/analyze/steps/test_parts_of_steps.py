@@ -95,6 +95,15 @@ def test_layers_within_steps_within_requests_leave_the_number_unknown() -> None:
     assert len(steps_of(trace_of(names))) == 0
 
 
+@pytest.mark.parametrize("passes", [3, 4])
+def test_layers_of_a_few_passes_that_end_unlike_others_are_no_steps(passes: int) -> None:
+    layer = ["norm", *(f"k{number}" for number in range(9))]
+    names = [*layer * 3, *layer[:-2]] * passes
+
+    assert counts(trace_of(names)) == [38 * passes]
+    assert len(steps_of(trace_of(names))) == 0
+
+
 def test_a_kind_of_step_without_an_end_is_divided_by_its_beginnings() -> None:
     prompt = [GATHER, *(["norm", "large_gemm", "my_attention", "proj", "act"] * 8), "head"]
     token = [*LAYER * 8, "head", "cast", "argmax"]
