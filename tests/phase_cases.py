@@ -15,6 +15,7 @@ import numpy as np
 
 import wavescope
 from tests.composed_traces import RealStep, Spoiled, composed, marked_passes, whole_trace
+from tests.engine_queues import COPY_ENGINE, QUEUES, Queues
 from tests.phase_score import PHASE_WORDS, UNKNOWN, truth_from_markers, without_markers
 from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.phases.found import FoundPhase
@@ -142,7 +143,11 @@ STRIPPED = (
 RECORDED = ("rtl/hip_4gpu.db", "rtl/ctypes_markers.db", "rocprofv3/rocpd_v3_sample.db")
 """Recorded on the software GPU, or made from counters: no language model."""
 LLAMA_BENCH = "llamacpp/llama_bench_q4_gfx90a.db"
-"""Four prompts on one queue, then 193 tokens on another: `-p 128 -n 64 -r 3` with a warm-up each."""
+"""Four prompts on one queue, then 193 tokens on another: `-p 128 -n 64 -r 3` with a warm-up each.
+
+What HIP's calls in it say of copies and fills: 47 load the model; nine bring the inputs of each step,
+and one its result; between prompts and tokens a fill clears the cache for the tokens."""
+LLAMA_LOADS = 47
 
 
 def stripped_cases(data: Path) -> Iterator[PhaseCase]:
@@ -150,7 +155,10 @@ def stripped_cases(data: Path) -> Iterator[PhaseCase]:
         yield PhaseCase("without markers", name, _stripped(data / name, phase, steps))
     for name in RECORDED:
         yield PhaseCase("software GPU", name, _stripped(data / name, NO_PHASE, None))
-    yield PhaseCase("software GPU", LLAMA_BENCH, lambda: _llama_bench(data / LLAMA_BENCH))
+    for name, queues in QUEUES.items():
+        yield PhaseCase(
+            "software GPU", f"{LLAMA_BENCH}, {name}", _llama_bench(data / LLAMA_BENCH, queues)
+        )
 
 
 def _stripped(path: Path, phase: FoundPhase | None, steps: int | None) -> Callable[[], Known]:
@@ -164,12 +172,19 @@ def _stripped(path: Path, phase: FoundPhase | None, steps: int | None) -> Callab
     return known
 
 
-def _llama_bench(path: Path) -> Known:
-    trace = wavescope.open(path)
-    truth = np.full(len(trace.ops), UNKNOWN, np.int8)
-    truth[trace.ops["queue"] == 1] = P
-    truth[trace.ops["queue"] == 2] = D
-    return Known(trace, truth, 4 + 193)
+def _llama_bench(path: Path, queues: Queues) -> Callable[[], Known]:
+    """The recording as it would be if HIP had given its streams these hardware queues."""
+
+    def known() -> Known:
+        trace = wavescope.open(path)
+        starts, queue = trace.ops["start_ns"], trace.ops["queue"]
+        last_of_prompts = starts[queue == 1].max()
+        truth = np.where(starts <= last_of_prompts, P, D).astype(np.int8)
+        truth[np.argsort(starts, kind="stable")[:LLAMA_LOADS]] = NO_PHASE
+        queue[:] = np.array([*queues, 3, COPY_ENGINE])[queue]
+        return Known(trace, truth, 4 + 193)
+
+    return known
 
 
 class Passes(NamedTuple):

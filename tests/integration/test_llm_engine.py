@@ -36,6 +36,8 @@ WORK = ("-p", "512", "-n", str(TOKENS), "-r", str(REPEATS))
 PREFILLS = 1 + REPEATS  # llama-bench warms up once
 DECODED = 1 + REPEATS * TOKENS
 PRODUCTS = 6 * LAYERS + 1  # q, k, v, output, gate and up together, down; and the head
+RUNTIME_COPY, RUNTIME_FILL = "__amd_rocclr_copyBuffer", "__amd_rocclr_fillBufferAligned"
+"""Kernels with which HIP copies and fills."""
 READING_ERROR_NS = 20
 QUERY = re.compile(r"hip(?:Device)?Get|hipMemGetInfo|hipOccupancy|hip(?:Push|Pop)CallConfiguration")
 """Functions that do no work on a GPU; they are left out of recordings on purpose."""
@@ -111,6 +113,33 @@ def test_kernels_are_in_the_phase_that_they_are_for(bench: EngineRun) -> None:
     if "q4_0" in bench.trace.parent.name:
         assert found["prefill"]["mul_mat_q"] >= PREFILLS * 6 * LAYERS
         assert found["prefill"]["flash_attn_ext_f16"] == PREFILLS * LAYERS
+
+
+def test_phases_are_the_same_however_hip_spreads_its_streams_over_queues(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    require_llama()
+    model = tiny_model(tmp_path_factory, WeightType.Q4_0)
+    found = []
+    for most in (1, 2, 4):
+        (folder := tmp_path / f"{most}").mkdir()
+        run = recorded_bench(
+            folder, "full", model, *WORK, variables={"GPU_MAX_HW_QUEUES": f"{most}"}
+        )
+        with open_trace(run.trace) as trace:
+            queues = len(set(trace.ops["queue"][trace.op_kind == OpKind.KERNEL].tolist()))
+            found.append((queues, phase_steps(trace), kernels_by_phase(trace)))
+
+    assert [queues for queues, _, _ in found][:2] == [1, 2]
+    assert all(steps == {"prefill": PREFILLS, "decode": DECODED} for _, steps, _ in found)
+    (_, _, kernels), *others = found
+    assert all(other == kernels for _, _, other in others)
+    copied = {phase: of_phase[RUNTIME_COPY] for phase, of_phase in kernels.items()}
+    # Before each step small inputs are copied by kernels, and after it the result.
+    assert copied["prefill"] % PREFILLS == 0
+    assert copied["decode"] % DECODED == 0
+    assert kernels["prefill"]["mul_mat_q"] >= PREFILLS * 6 * LAYERS
+    assert set(kernels["unclassified"]) == {"", RUNTIME_COPY, RUNTIME_FILL}
 
 
 def test_report_and_summary_agree_with_what_ran(bench: EngineRun, tmp_path: Path) -> None:

@@ -125,8 +125,9 @@ def test_record_an_llm_engine(folder: Path) -> None:
     done = run_in(folder, script_of("record-an-llm-engine"), variables)
 
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^prefill +6 .* 738 ", done.stdout, re.MULTILINE)
-    assert re.search(r"^decode +81 .* 7,554 ", done.stdout, re.MULTILINE)
+    assert re.search(r"^prefill +6 .* 792 ", done.stdout, re.MULTILINE)
+    assert re.search(r"^decode +81 .* 7,453 ", done.stdout, re.MULTILINE)
+    assert re.search(r"^unclassified +- .* 47 ", done.stdout, re.MULTILINE)
     assert re.search(r"^mul_mat_vec_q \(q4_0\) +2,025 ", done.stdout, re.MULTILINE)
     assert re.search(r"timed all 8,239 dispatches$", done.stderr, re.MULTILINE)
     assert (folder / "engine.html").read_text().startswith("<!DOCTYPE html>")

@@ -112,7 +112,7 @@ def found_phases(
         codes = np.repeat(judged.phases, lane_steps.op_counts)
         _tell_mixed_apart(codes, judged, lane_steps, signs)
         phase_codes[lane_steps.lane.rows] = codes
-    _follow_main_lanes(steps, phases, phase_codes)
+    _follow_steps(steps, phases, phase_codes)
     codes = _with_communication(steps, signs, phase_codes)
     return FoundPhases(
         codes,
@@ -279,12 +279,13 @@ def _segments(steps: LaneSteps, judged: _Judged) -> list[PhaseSegment]:
     ]
 
 
-def _follow_main_lanes(steps: RepeatedSteps, phases: Sequence[Codes], codes: Codes) -> None:
-    """Ops beside the main queues have the phase of the step that runs meanwhile."""
-    lanes = zip(steps.lanes.lanes, steps.lanes.main, strict=True)
-    others = [lane for lane, is_main in lanes if not is_main]
-    for lane, number, step in steps.beside(steps.of_lane, others):
-        codes[lane.rows] = phases[number][np.maximum(step, 0)]
+def _follow_steps(steps: RepeatedSteps, phases: Sequence[Codes], codes: Codes) -> None:
+    """Ops that tell no steps have the phase of the step that they belong to, if of any."""
+    firsts = np.cumsum([0, *(len(of_lane) for of_lane in phases)])
+    of_step = np.concatenate((*phases, [FoundPhase.UNCLASSIFIED])).astype(np.int8)
+    for beside in steps.beside(steps.of_lane):
+        step = firsts[beside.leading] + beside.steps
+        codes[beside.lane.rows] = of_step[np.where(beside.steps >= 0, step, -1)]
 
 
 def _with_communication(steps: RepeatedSteps, signs: LabelSigns, phase_codes: Codes) -> Codes:

@@ -99,6 +99,11 @@ class LaneSteps:
         return self.lane.starts[self.firsts[:-1]]
 
     @property
+    def end_ns(self) -> Positions:
+        """When the last op of each step, and of all before it, ended."""
+        return self.lane.busy_until[self.firsts[1:] - 1]
+
+    @property
     def span_ns(self) -> Positions:
         """From the start of each step's first op to the end of its last one."""
         return np.maximum.reduceat(self.lane.ends, self.firsts[:-1]) - self.start_ns
@@ -112,18 +117,6 @@ class LaneSteps:
     def told_apart_by(self, class_of_step: Positions) -> Signatures:
         """Equal for steps of one class that hold the same kernels equally often."""
         return told_apart(self.signatures, class_of_step)
-
-    def step_beside(self, other: Lane, is_to_gpu: npt.NDArray[np.bool_]) -> Positions:
-        """The step that each op of another lane of the GPU belongs to; -1 before the first.
-
-        It is the one that runs when the op starts. Between two steps it is the one before, but what
-        `is_to_gpu`, a copy to the GPU, belongs to the next.
-        """
-        ends = self.lane.busy_until[self.firsts[1:] - 1]
-        step = np.searchsorted(self.start_ns, other.starts, side="right") - 1
-        between = (step >= 0) & (other.starts >= ends[step]) & (step + 1 < len(self))
-        found: Positions = step + (between & is_to_gpu)
-        return found
 
 
 def lane_steps(

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
+from wavescope.analyze.steps.moves import Move, Moves, op_moves
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct, paired
 from wavescope.arrays.groups import RowGroups, grouped_rows
@@ -39,8 +40,13 @@ class Lane:
     def __len__(self) -> int:
         return int(self.rows.size)
 
-    def part(self, place: slice | npt.NDArray[np.bool_]) -> Lane:
-        """Some of the ops: a stretch of them, or those that a mask chooses."""
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """The GPU, the queue and the process."""
+        return self.gpu, self.queue, self.process
+
+    def part(self, place: slice | npt.NDArray[np.bool_] | Rows) -> Lane:
+        """Some of the ops: a stretch of them, those that a mask chooses, or these in this order."""
         return replace(
             self,
             rows=self.rows[place],
@@ -74,6 +80,17 @@ class Lane:
         return added
 
 
+def joined_lanes(lanes: Sequence[Lane]) -> Lane:
+    """The ops of lanes of one place, those of one lane after those of another."""
+    return replace(
+        lanes[0],
+        rows=np.concatenate([lane.rows for lane in lanes]),
+        labels=np.concatenate([lane.labels for lane in lanes]),
+        starts=np.concatenate([lane.starts for lane in lanes]),
+        ends=np.concatenate([lane.ends for lane in lanes]),
+    )
+
+
 @dataclass(frozen=True)
 class Lanes:
     """All lanes of a trace, and which of them carry the work of their GPU."""
@@ -82,6 +99,10 @@ class Lanes:
     main: tuple[bool, ...]
     texts: Sequence[str]
     """What the labels stand for."""
+    moves: Moves
+    """What copies and fills, of all ops of the trace."""
+    programs: tuple[Lane, ...]
+    """Each lane without the runtime's kernels, which may run on any: what tells steps."""
 
     @cached_property
     def is_frequent(self) -> npt.NDArray[np.bool_]:
@@ -98,6 +119,18 @@ class Lanes:
     @property
     def main_lanes(self) -> tuple[Lane, ...]:
         return tuple(lane for lane, main in zip(self.lanes, self.main, strict=True) if main)
+
+    @property
+    def main_programs(self) -> tuple[Lane, ...]:
+        """What the program itself launched on the main lanes."""
+        return tuple(lane for lane, main in zip(self.programs, self.main, strict=True) if main)
+
+    @property
+    def rest(self) -> tuple[Lane, ...]:
+        """All other ops."""
+        beside = (lane for lane, main in zip(self.lanes, self.main, strict=True) if not main)
+        among = (lane.part(self.moves.by_kernel[lane.rows]) for lane in self.main_lanes)
+        return (*beside, *(lane for lane in among if len(lane)))
 
 
 MOST_LABELS = 8_192
@@ -135,7 +168,10 @@ def lanes_of(trace: Trace) -> Lanes:
             replace(lane, beside=tuple(other for other in alone if other is not lane))
             for lane in alone
         ]
-    return Lanes(tuple(lanes), _are_main(trace, lanes), named.texts)
+    moves = op_moves(trace)
+    programs = _programs(lanes, moves)
+    main = _are_main(trace, programs, moves)
+    return Lanes(tuple(lanes), main, named.texts, moves, programs)
 
 
 def _grouped_working_rows(trace: Trace, lane_of_row: Array) -> RowGroups:
@@ -161,20 +197,39 @@ def _lane(ops: TraceTable, labels: Array, rows: Rows, place: tuple[int, int, int
     return Lane(*place, rows, labels[rows], starts, ops["end_ns"][rows])
 
 
-def _are_main(trace: Trace, lanes: Sequence[Lane]) -> tuple[bool, ...]:
+def _programs(lanes: Sequence[Lane], moves: Moves) -> tuple[Lane, ...]:
+    """What the program launched on each lane; beside it is what it launched on others."""
+    if not moves.by_kernel.any():
+        return tuple(lanes)
+    programs = [lane.part(~moves.by_kernel[lane.rows]) for lane in lanes]
+    of_gpu: dict[int, list[Lane]] = {}
+    for program in programs:
+        if len(program):
+            of_gpu.setdefault(program.gpu, []).append(program)
+    return tuple(
+        replace(
+            program,
+            beside=tuple(each for each in of_gpu.get(program.gpu, ()) if each is not program),
+        )
+        for program in programs
+    )
+
+
+def _are_main(trace: Trace, lanes: Sequence[Lane], moves: Moves) -> tuple[bool, ...]:
     by_gpu: dict[int, list[int]] = {}
     for number, lane in enumerate(lanes):
-        by_gpu.setdefault(lane.gpu, []).append(number)
+        if len(lane):
+            by_gpu.setdefault(lane.gpu, []).append(number)
     main = [False] * len(lanes)
     for numbers in by_gpu.values():
         of_gpu = [lanes[number] for number in numbers]
-        for number, is_main in zip(numbers, _are_main_of_gpu(trace, of_gpu), strict=True):
+        for number, is_main in zip(numbers, _are_main_of_gpu(trace, of_gpu, moves), strict=True):
             main[number] = is_main
     return tuple(main)
 
 
-def _are_main_of_gpu(trace: Trace, lanes: Sequence[Lane]) -> list[bool]:
-    computed = [_compute_until(trace, lane) for lane in lanes]
+def _are_main_of_gpu(trace: Trace, lanes: Sequence[Lane], moves: Moves) -> list[bool]:
+    computed = [_compute_until(trace, lane, moves) for lane in lanes]
     own = np.array([until[-1] for until in computed])
     has_a_step = np.array([len(lane) >= FEWEST_OPS for lane in lanes])
     of_all = np.where(has_a_step, _compute_of_all_meanwhile(lanes, computed), own.sum())
@@ -193,13 +248,14 @@ def _compute_of_all_meanwhile(lanes: Sequence[Lane], computed: Sequence[Reals]) 
     return total
 
 
-def _compute_until(trace: Trace, lane: Lane) -> Reals:
-    """The durations of kernels that neither communicate nor copy, added up before each op; then
-    all of them. Shares are computed from them, so that sums need not be exact."""
-    classes = trace.op_class[lane.rows]
+def _compute_until(trace: Trace, lane: Lane, moves: Moves) -> Reals:
+    """The durations of kernels that neither communicate nor copy or fill, added up before each op;
+    then all of them. Shares are computed from them, so that sums need not be exact."""
+    computes = trace.op_class[lane.rows] == OpClass.COMPUTE
+    computes &= moves.of_op[lane.rows] == Move.NONE
     lengths = elapsed_ns(lane.starts, lane.ends)
-    if not classes.min() == classes.max() == OpClass.COMPUTE:
-        lengths = np.where(classes == OpClass.COMPUTE, lengths, 0)
+    if not computes.all():
+        lengths = np.where(computes, lengths, 0)
     until = np.zeros(len(lane) + 1)
     np.cumsum(lengths, dtype=np.float64, out=until[1:])
     return until

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.markers import MarkedOps, MarkerRanges, has_markers, marked_ops
 from wavescope.analyze.ops.coverage import recorded
+from wavescope.analyze.steps.beside import BesideSteps, beside_steps, with_moves
 from wavescope.analyze.steps.lane_steps import LaneSteps, divided, lane_steps
 from wavescope.analyze.steps.lanes import Lane, Lanes, lanes_of
 from wavescope.analyze.steps.repetition import Positions
@@ -237,34 +238,33 @@ class RepeatedSteps:
     trace: Trace
     lanes: Lanes
     of_lane: tuple[LaneSteps, ...]
+    """The steps of what the program launched on each main lane (`lanes.main_programs`)."""
     launches: tuple[Positions, ...]
-    """For each op of each main lane a number that ops launched together as a graph share."""
+    """For each op of `of_lane` a number that ops launched together as a graph share."""
 
-    @property
-    def with_steps(self) -> tuple[LaneSteps, ...]:
-        """The main lanes in which something repeats."""
+    def beside(self, leading: Sequence[LaneSteps]) -> list[BesideSteps]:
+        """To which step of `leading`, some of `of_lane`, each other op belongs."""
+        led = {id(steps.lane) for steps in leading}
+        others = (steps.lane for steps in self.of_lane if id(steps.lane) not in led)
+        return beside_steps(leading, [*self.lanes.rest, *others], self.lanes.moves.of_op)
+
+    @cached_property
+    def repeating(self) -> tuple[LaneSteps, ...]:
+        """Those of `of_lane` in which something repeats."""
         return tuple(steps for steps in self.of_lane if steps.has_steps)
 
-    def beside(
-        self, leading: Iterable[LaneSteps], lanes: Iterable[Lane]
-    ) -> list[tuple[Lane, int, Positions]]:
-        """For each of `lanes` which of `leading` it follows, and the step of each op there.
+    @cached_property
+    def beside_repeating(self) -> list[BesideSteps]:
+        """To which step of these each other op belongs."""
+        return self.beside(self.repeating)
 
-        It follows the lane of its GPU with most ops; docs/serving-phases.md has the rule.
-        """
-        longest: dict[int, tuple[int, LaneSteps]] = {}
-        for number, steps in enumerate(leading):
-            known = longest.get(steps.lane.gpu)
-            if known is None or len(steps.lane) > len(known[1].lane):
-                longest[steps.lane.gpu] = number, steps
-        to_gpu = self.trace.strings.find("CopyHostToDevice")
-        found = []
-        for lane in lanes:
-            if lane.gpu in longest:
-                number, steps = longest[lane.gpu]
-                is_to_gpu = self.trace.ops["type"][lane.rows] == to_gpu
-                found.append((lane, number, steps.step_beside(lane, is_to_gpu)))
-        return found
+    @cached_property
+    def with_steps(self) -> tuple[LaneSteps, ...]:
+        """The main lanes in which something repeats, with what was moved there for their steps."""
+        return tuple(
+            with_moves(steps, number, self.beside_repeating)
+            for number, steps in enumerate(self.repeating)
+        )
 
 
 def repeated_steps(trace: Trace) -> RepeatedSteps:
@@ -273,10 +273,10 @@ def repeated_steps(trace: Trace) -> RepeatedSteps:
     lanes = lanes_of(trace)
     roles = step_roles(lanes.texts, lanes.is_frequent)
     attention = _attention_kernels(lanes)
-    launches = tuple(_launches(trace, lane) for lane in lanes.main_lanes)
+    launches = tuple(_launches(trace, lane) for lane in lanes.main_programs)
     steps = tuple(
         lane_steps(lane, roles, launched, attention)
-        for lane, launched in zip(lanes.main_lanes, launches, strict=True)
+        for lane, launched in zip(lanes.main_programs, launches, strict=True)
     )
     return RepeatedSteps(trace, lanes, steps, launches)
 
@@ -309,13 +309,12 @@ def _repeating_steps(trace: Trace, repeated: RepeatedSteps | None) -> Steps:
     if not found:
         return _no_steps(trace)
     of_op = np.full(len(trace.ops), OUTSIDE, np.int64)
-    firsts = np.cumsum([0, *(len(steps) for steps in found)]).tolist()
-    for first, steps in zip(firsts, found, strict=False):
+    firsts = np.cumsum([0, *(len(steps) for steps in found)])
+    for first, steps in zip(firsts.tolist(), found, strict=False):
         of_op[steps.lane.rows] = np.repeat(first + np.arange(len(steps)), steps.op_counts)
-    own = {id(steps.lane) for steps in found}
-    others = [lane for lane in repeated.lanes.lanes if id(lane) not in own]
-    for lane, number, step in repeated.beside(found, others):
-        of_op[lane.rows] = np.where(step >= 0, firsts[number] + step, OUTSIDE)
+    for beside in repeated.beside_repeating:
+        step = firsts[beside.leading] + beside.steps
+        of_op[beside.lane.rows] = np.where(beside.steps >= 0, step, OUTSIDE)
     return Steps(
         trace,
         StepSource.STRUCTURE,

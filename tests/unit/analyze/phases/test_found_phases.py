@@ -32,6 +32,7 @@ from tests.serving_traces import (
 )
 from wavescope.analyze.phases import PhaseOptions
 from wavescope.analyze.phases.found import PHASE_LABELS, FoundPhase, found_phases
+from wavescope.analyze.steps import steps_of
 from wavescope.model.trace import Trace
 
 NOTHING_TO_GO_BY = (short_prompts, HOME_MADE, {"knows_sizes": False})
@@ -227,7 +228,10 @@ def test_the_result_lists_phases_with_their_kernels() -> None:
     st.lists(
         st.tuples(
             st.sampled_from(
-                ["paged_attention", "gemm_256x16x64", "fmha_fwd", "argmax", "nccl", "adam", "x", ""]
+                [
+                    *("paged_attention", "gemm_256x16x64", "fmha_fwd", "argmax", "nccl", "adam"),
+                    *("__amd_rocclr_copyBuffer", "__amd_rocclr_fillBufferAligned", "x", ""),
+                ]
             ),
             st.integers(-(2**62), 2**62),
             st.integers(0, 2**40),
@@ -244,9 +248,15 @@ def test_any_trace_gets_a_phase_for_every_op(ops: list[tuple[str, int, int, int,
 
     trace = maker.build()
     phases = found_phases(trace)
+    steps = steps_of(trace)
 
     assert len(phases.codes) == len(ops)
     assert set(phases.codes.tolist()) <= set(FoundPhase)
     assert sum(steps.firsts[-1] for steps in phases.steps.of_lane) <= len(ops)
+    assert len(steps.of_op) == len(ops)
+    assert set(steps.of_op.tolist()) <= set(range(-1, len(steps)))
+    for lane in steps.of_lane:
+        assert (np.diff(lane.firsts) > 0).all()
+        assert (np.diff(lane.lane.starts) >= 0).all()
     wavescope.phases(trace).to_json()
     wavescope.steps(trace).to_json()
