@@ -4,13 +4,16 @@
 #include <new>
 
 #include "core/clock.h"
-#include "core/spin_pause.h"
+#include "core/spin_wait.h"
 
 namespace wavescope {
 namespace {
 
 constexpr uint64_t kForwardedBit = uint64_t{1} << 26;
 constexpr uint32_t kBlockMask = 0xffff;
+constexpr uint32_t kStretchBits = 8;
+constexpr uint64_t kStretchMask = (1u << kStretchBits) - 1;
+static_assert(AppSignals::kTogether <= kStretchMask, "the slots of a stretch are counted in it");
 constexpr uint32_t kSignalsAhead = 8;
 constexpr uint64_t kClockSlackNs = 1000;  // between the GPU's clock and ours
 
@@ -28,6 +31,9 @@ uint64_t owner_of(const SlotBlock* block, uint32_t slot, bool forwarded) {
 uint32_t block_of(uint64_t owner) { return static_cast<uint32_t>(owner >> kSlotBits) & kBlockMask; }
 uint32_t slot_of(uint64_t owner) { return static_cast<uint32_t>(owner) & (kSlots - 1); }
 uint64_t generation_of(uint64_t owner) { return owner >> 27; }
+
+// Of all slots of all blocks.
+uint64_t number_of(const SlotBlock* block, uint32_t slot) { return uint64_t{block->index} << kSlotBits | slot; }
 
 }  // namespace
 
@@ -126,23 +132,56 @@ void AppSignals::learn_what_is_taken(SlotBlock* block, uint64_t owner) const {
   block->known_taken = is_in_other_use ? kSlots : previous->watched_in(generation_of(owner));
 }
 
+inline bool AppSignals::is_being_read(const SlotBlock* block, uint32_t slot) const {
+  const uint64_t read = being_read_.load();
+  return number_of(block, slot) - (read >> kStretchBits) < (read & kStretchMask);
+}
+
+// In one order for all threads, either who claims sees afterwards that the watch reads the slot, or the watch sees the
+// claim.
+inline AppSignals::Claim AppSignals::claim(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy) const {
+  std::atomic<uint64_t>& tag = block->tag[slot];
+  const uint64_t pending = tag_of(generation, kPending);
+  const uint64_t claimed = tag_of(generation, kClaimed);
+  uint64_t expected = pending;
+  SpinWait wait;
+  while (!tag.compare_exchange_weak(expected, claimed)) {
+    if (expected == pending) continue;
+    // Taken, or the block is in other use, which means the same; a claim of another thread lasts a few instructions.
+    if (expected != claimed) return Claim::kNoNeed;
+    if (policy == WaitPolicy::kTry) return Claim::kOthers;
+    wait.a_moment();
+    expected = pending;
+  }
+  while (is_being_read(block, slot)) {
+    if (policy == WaitPolicy::kTry) {
+      give_back(block, slot, generation);
+      return Claim::kOthers;
+    }
+    wait.a_moment();
+  }
+  return tag.load(std::memory_order_acquire) == claimed ? Claim::kOurs : Claim::kNoNeed;
+}
+
+// The watch may have taken the slot meanwhile.
+void AppSignals::give_back(SlotBlock* block, uint32_t slot, uint64_t generation) {
+  uint64_t claimed = tag_of(generation, kClaimed);
+  block->tag[slot].compare_exchange_strong(claimed, tag_of(generation, kPending), std::memory_order_release,
+                                           std::memory_order_relaxed);
+}
+
 Completion AppSignals::take_times(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy) {
   std::atomic<uint64_t>& tag = block->tag[slot];
   if (tag.load(std::memory_order_acquire) == tag_of(generation, kTaken)) return Completion::kDone;
-  uint64_t expected = tag_of(generation, kPending);
-  while (!tag.compare_exchange_weak(expected, tag_of(generation, kClaimed), std::memory_order_acquire)) {
-    if (expected == tag_of(generation, kPending)) continue;
-    // Taken, or the block is in other use, which means the same; a claim of another thread lasts a few instructions, for
-    // each of the slots that it takes together.
-    if (expected != tag_of(generation, kClaimed)) return Completion::kDone;
-    if (policy == WaitPolicy::kTry) return Completion::kOpen;
-    spin_pause();
-    expected = tag_of(generation, kPending);
+  switch (claim(block, slot, generation, policy)) {
+    case Claim::kOthers: return Completion::kOpen;
+    case Claim::kNoNeed: return Completion::kDone;
+    case Claim::kOurs: break;
   }
   Ticks ticks = read_times(block, slot, policy);
   if (ticks.start == 0 || ticks.end == 0) {
     if (policy != WaitPolicy::kGiveUp) {
-      tag.store(tag_of(generation, kPending), std::memory_order_release);
+      give_back(block, slot, generation);
       return Completion::kOpen;
     }
     ticks = Ticks{0, 0};
@@ -152,38 +191,42 @@ Completion AppSignals::take_times(SlotBlock* block, uint32_t slot, uint64_t gene
   return Completion::kDone;
 }
 
-// A claim waits for all that was stored before it: so all are claimed before any is read and stored.
+// A claim of each would cost more than all else here.
 uint32_t AppSignals::take_times_together(SlotBlock* block, uint32_t first, uint32_t count, uint64_t generation) {
-  const uint64_t taken = tag_of(generation, kTaken);
-  const uint64_t pending = tag_of(generation, kPending);
-  const uint64_t claimed = tag_of(generation, kClaimed);
+  being_read_.store(number_of(block, first) << kStretchBits | count);
   uint32_t open = 0;
-  uint32_t ours = 0;
   for (uint32_t at = 0; at < count; ++at) {
-    std::atomic<uint64_t>& tag = block->tag[first + at];
-    uint64_t expected = tag.load(std::memory_order_acquire);
-    if (expected == pending && tag.compare_exchange_strong(expected, claimed, std::memory_order_acquire)) ours |= 1u << at;
-    else if (expected == pending || expected == claimed) open |= 1u << at;
-  }
-  for (uint32_t rest = ours; rest != 0; rest &= rest - 1) {
-    const uint32_t slot = first + static_cast<uint32_t>(__builtin_ctz(rest));
+    const uint32_t slot = first + at;
+    const uint64_t state = block->tag[slot].load();
+    if (state != tag_of(generation, kPending)) {
+      open |= uint32_t{state == tag_of(generation, kClaimed)} << at;
+      continue;
+    }
     const Ticks ticks = ticks_of(block->app[slot]);
-    const bool is_complete = ticks.start != 0 && ticks.end != 0;
-    if (is_complete) block->keep_times(slot, ticks);
-    else open |= 1u << (slot - first);
-    block->tag[slot].store(is_complete ? taken : pending, std::memory_order_release);
+    if (ticks.start == 0 || ticks.end == 0) {
+      open |= uint32_t{1} << at;
+      continue;
+    }
+    block->keep_times(slot, ticks);
+    block->tag[slot].store(tag_of(generation, kTaken), std::memory_order_release);
   }
+  being_read_.store(0, std::memory_order_release);
   return open;
 }
 
-void AppSignals::abandon(SlotBlock* block, uint32_t slot) {
-  const uint64_t pending = tag_of(block->generation, kPending);
-  uint64_t expected = pending;
-  while (!block->tag[slot].compare_exchange_weak(expected, tag_of(block->generation, kTaken))) {
-    if (expected == tag_of(block->generation, kTaken)) return;
-    spin_pause();
-    expected = pending;
-  }
+void AppSignals::abandon(SlotBlock* block, uint32_t slot) const {
+  const uint64_t generation = block->generation;
+  if (claim(block, slot, generation, WaitPolicy::kWait) != Claim::kOurs) return;
+  block->tag[slot].store(tag_of(generation, kTaken), std::memory_order_release);
+}
+
+// The slot is pending until it is claimed, so the signal lives; whoever destroys it takes the slot first.
+bool AppSignals::is_complete_without_times(SlotBlock* block, uint32_t slot) const {
+  const uint64_t generation = block->generation;
+  if (claim(block, slot, generation, WaitPolicy::kTry) != Claim::kOurs) return false;
+  const bool is_complete = value_of(block->app[slot]) < 1;
+  give_back(block, slot, generation);
+  return is_complete;
 }
 
 // The operation's times; while it is not complete one of them is zero.

@@ -37,7 +37,10 @@ class AppSignals {
   bool adopt_app_signal(hsa_signal_t handle, SlotBlock* block, uint32_t slot);
 
   // The operation of a slot in place was given up: its signal is not looked at any more.
-  static void abandon(SlotBlock* block, uint32_t slot);
+  void abandon(SlotBlock* block, uint32_t slot) const;
+
+  // Whether the signal of a slot in place is complete as far as its value tells, and has no times yet. A try.
+  bool is_complete_without_times(SlotBlock* block, uint32_t slot) const;
 
   // For an operation that has no signal that could carry times.
   static void take_without_times(SlotBlock* block, uint32_t slot);
@@ -54,7 +57,8 @@ class AppSignals {
   // Copies the times of a slot in place to its record. With kGiveUp an open one is taken without times.
   Completion take_times(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy);
 
-  // The same for dispatches in place of up to kTogether slots from `first` on, with kTry; a bit for each that is open.
+  // For the one thread that watches, instead of claims: says what it reads and reads that, with kTry, of dispatches in place
+  // in up to kTogether slots from `first` on. A bit for each that is open.
   static constexpr uint32_t kTogether = 16;
   uint32_t take_times_together(SlotBlock* block, uint32_t first, uint32_t count, uint64_t generation);
 
@@ -78,11 +82,16 @@ class AppSignals {
   static constexpr uint32_t kTableRegionBits = 8;
   static constexpr uint32_t kProbes = 32;
 
+  enum class Claim { kOurs, kOthers, kNoNeed };
+
   Entry& place_of(uint64_t signal, uint32_t probe) const;
   Entry* find(uint64_t signal, bool insert) const;
   Times& times_of(const Entry* entry) const { return times_[entry - table_]; }
   Completion collect_previous_use(uint64_t owner, WaitPolicy policy);
   void learn_what_is_taken(SlotBlock* block, uint64_t owner) const;
+  Claim claim(SlotBlock* block, uint32_t slot, uint64_t generation, WaitPolicy policy) const;
+  static void give_back(SlotBlock* block, uint32_t slot, uint64_t generation);
+  bool is_being_read(const SlotBlock* block, uint32_t slot) const;
   Ticks read_times(SlotBlock* block, uint32_t slot, WaitPolicy policy) const;
   Ticks read_times_of_copy(const amd_signal_t* signal, WavescopeOpRecord& record, WaitPolicy policy) const;
   bool ask_for_copy_times(const amd_signal_t* signal, WavescopeOpRecord& record, Ticks& ticks) const;
@@ -90,6 +99,7 @@ class AppSignals {
   const HsaApi& api_;
   SlotPool& pool_;
   mutable std::atomic<bool> has_any_{false};
+  alignas(64) std::atomic<uint64_t> being_read_{0};  // by the watch: the number of the first slot << 8 | how many
   Entry* const table_;  // a signal stays for ever: the runtime uses their addresses again
   Times* const times_;  // by the place in the table; apart from it, because few have any
 };

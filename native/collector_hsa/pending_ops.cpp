@@ -136,19 +136,13 @@ void PendingOps::free_signal(SlotBlock* block, uint32_t slot) {
 void PendingOps::give_up(SlotBlock* block, uint32_t slot, Swept& swept) {
   ++swept.given_up;
   if (!is_in_place(block->kind_of(slot))) return;
-  AppSignals::abandon(block, slot);
+  signals_.abandon(block, slot);
   block->set_place(slot, 0);  // the watch may have found it complete after all
 }
 
 // Whether an in-place signal has long been complete, as far as its value tells, and still has no times.
 bool PendingOps::overdue(SlotBlock* block, uint32_t slot) {
-  // The slot is pending, so the signal lives; whoever destroys it takes the slot first.
-  std::atomic<uint64_t>& tag = block->tag[slot];
-  uint64_t pending = tag_of(block->generation, kPending);
-  if (!tag.compare_exchange_strong(pending, tag_of(block->generation, kClaimed), std::memory_order_acquire)) return false;
-  const bool complete = value_of(block->app[slot]) < 1;
-  tag.store(tag_of(block->generation, kPending), std::memory_order_release);
-  return complete && ++block->overdue[slot] > kOverdueSweeps;
+  return signals_.is_complete_without_times(block, slot) && ++block->overdue[slot] > kOverdueSweeps;
 }
 
 inline void PendingOps::complete(WavescopeOpRecord& record, Ticks ticks, bool are_raw, Swept& swept) {

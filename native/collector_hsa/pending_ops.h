@@ -70,7 +70,7 @@ class PendingOps {
   static void complete(WavescopeOpRecord& record, Ticks ticks, bool are_raw, Swept& swept);
   static void write(const SlotBlock* block, uint32_t first, uint32_t end, OpLog& log, Swept& swept);
   static void flush(OpLog& log, Swept& swept);
-  static void give_up(SlotBlock* block, uint32_t slot, Swept& swept);
+  void give_up(SlotBlock* block, uint32_t slot, Swept& swept);
   static void free_signal(SlotBlock* block, uint32_t slot);
   bool overdue(SlotBlock* block, uint32_t slot);
   void account(const Swept& swept);

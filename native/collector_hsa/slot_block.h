@@ -24,8 +24,9 @@ enum class SlotKind : uint8_t {
                  // the time of submission and its end the signal's value then
 };
 
-// Of a slot in place, kept with the generation of its block in one word: whoever moves it from pending to claimed reads
-// the application's signal, which is certain to be alive as long as the slot is pending.
+// Of a slot in place, kept with the generation of its block in one word: whoever moves it from pending to claimed, and then
+// waits for the watch if that says that it reads the slot, has the application's signal to itself, which is certain to be
+// alive as long as the slot is pending.
 enum SlotState : uint64_t { kPending = 1, kClaimed = 2, kTaken = 3 };
 
 // The signal's ticks are the dispatch's; zero while the GPU has not written them.

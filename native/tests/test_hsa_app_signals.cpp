@@ -1,9 +1,12 @@
 // Signals of the application under a runtime that the test plays: what they say is kept before it can be lost.
 #include <sys/mman.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "collector_hsa/agents.h"
@@ -12,6 +15,7 @@
 #include "collector_hsa/pending_file.h"
 #include "collector_hsa/signal_watch.h"
 #include "collector_hsa/slot_pool.h"
+#include "core/clock.h"
 #include "tests/check.h"
 #include "tests/played_hsa_runtime.h"
 
@@ -181,6 +185,82 @@ void signals_that_the_watch_has_read_are_used_again() {
   for (const hsa_signal_t signal : made) signal_destroy(signal);
 }
 
+// The watch claims no signal before it reads it, so whoever is about to destroy one waits for it: what lies in the signal's
+// memory afterwards never gets into a record.
+void no_signal_is_read_after_its_release() {
+  constexpr uint32_t kBlocks = 40;
+  constexpr uint64_t kGarbage = 77;
+  SlotsInPlace slots;
+  std::atomic<SlotBlock*> watched{nullptr};
+  std::atomic<bool> is_over{false};
+  std::atomic<uint64_t> taken_by_watch{0};
+  std::thread watch([&] {
+    while (!is_over.load(std::memory_order_relaxed)) {
+      SlotBlock* block = watched.load(std::memory_order_acquire);
+      if (block == nullptr) continue;
+      const uint64_t generation = block->generation.load(std::memory_order_acquire);
+      const uint32_t head = block->head();
+      const uint32_t first = head < AppSignals::kTogether ? 0 : head - AppSignals::kTogether;
+      const uint32_t count = head - first;
+      if (count == 0) continue;
+      const uint32_t open = slots.signals->take_times_together(block, first, count, generation);
+      taken_by_watch.fetch_add(count - static_cast<uint32_t>(__builtin_popcount(open)), std::memory_order_relaxed);
+    }
+  });
+  hsa_signal_t made{};
+  signal_create(1, 0, nullptr, 0, &made);
+  auto* signal = reinterpret_cast<amd_signal_t*>(made.handle);
+  for (uint32_t use = 0; use < kBlocks; ++use) {
+    watched.store(slots.block, std::memory_order_release);
+    for (uint32_t slot = 0; slot < kSlots; ++slot) {
+      __atomic_store_n(&signal->value, int64_t{1}, __ATOMIC_RELAXED);
+      CHECK(slots.take(slot, made));
+      const bool is_finished = slot % 3 != 0;
+      if (is_finished) finish_on_gpu(made, 1000 + slot, 2000 + slot);
+      slots.signals->release_signal(made, true);
+      set_ticks(signal, Ticks{kGarbage, kGarbage});
+      const WavescopeOpRecord& record = slots.block->records[slot];
+      CHECK(slots.block->tag[slot] == tag_of(slots.block->generation, kTaken));
+      CHECK(record.start == (is_finished ? 1000 + slot : 0) && record.end == (is_finished ? 2000 + slot : 0));
+    }
+    // Nor did it get there later.
+    for (uint32_t slot = 1; slot < kSlots; slot += 3) CHECK(slots.block->records[slot].start == 1000 + slot);
+    SlotBlock* next = slots.pool->take();
+    slots.pool->give_back(slots.block);
+    slots.block = next;
+  }
+  is_over.store(true);
+  watch.join();
+  CHECK(taken_by_watch.load() > 0);
+  signal_destroy(made);
+}
+
+// A claim of a thread that the processor has left is waited for asleep.
+void who_waits_for_a_claim_sleeps() {
+  SlotsInPlace slots;
+  hsa_signal_t signal{};
+  signal_create(1, 0, nullptr, 0, &signal);
+  CHECK(slots.take(0, signal));
+  finish_on_gpu(signal, 10, 20);
+  const uint64_t generation = slots.block->generation;
+  slots.block->tag[0].store(tag_of(generation, kClaimed));
+  uint64_t cpu_ns = 0;
+  uint64_t waited_ns = 0;
+  std::thread waiting([&] {
+    const uint64_t began_ns = boottime_ns();
+    const uint64_t before_ns = thread_cpu_ns();
+    slots.signals->release_signal(signal, false);
+    cpu_ns = thread_cpu_ns() - before_ns;
+    waited_ns = boottime_ns() - began_ns;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  slots.block->tag[0].store(tag_of(generation, kPending));
+  waiting.join();
+  CHECK(slots.block->records[0].start == 10 && slots.block->records[0].end == 20);
+  CHECK(cpu_ns < waited_ns / 2);  // usually a twentieth
+  signal_destroy(signal);
+}
+
 }  // namespace
 
 int main() {
@@ -191,6 +271,8 @@ int main() {
   many_signals_have_their_place();
   the_watch_keeps_what_signals_say();
   signals_that_the_watch_has_read_are_used_again();
+  no_signal_is_read_after_its_release();
+  who_waits_for_a_claim_sleeps();
   Session::finish("exit");
   return std::system(("rm -r " + folder).c_str());
 }
