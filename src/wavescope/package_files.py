@@ -1,4 +1,4 @@
-"""Files that are installed with the package: native libraries and rules.
+"""Files that are installed with the package: native libraries, rules and tables.
 
 `importlib.resources` would do, but importing it costs as much as a small command takes. The package
 may lie in two folders (an editable install builds libraries in one of its own).
@@ -8,6 +8,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
+
+from wavescope.errors import MachineError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 _PACKAGE = "wavescope"
 
@@ -19,6 +27,17 @@ def package_file(*parts: str) -> Path | None:
         if path.is_file():
             return path
     return None
+
+
+def packaged_toml(*parts: str) -> dict[str, Any]:
+    """The content of the installed TOML file at `parts` below the package."""
+    path = package_file(*parts)
+    if path is None:
+        raise MachineError(
+            f"this installation of wavescope lacks {'/'.join(parts)}",
+            hint="pip install --force-reinstall wavescope",
+        )
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def library_path(name: str) -> Path | None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.counters_builder import a_workload
 from wavescope.cli.main import main
 from wavescope.errors import MachineError, UnreadableInputError
-from wavescope.model.toml_files import LARGEST_BYTES, packaged_toml, read_rules
+from wavescope.model.toml_files import LARGEST_BYTES, read_rules
+from wavescope.package_files import packaged_toml
 
 DAMAGED = [
     (b"[[rule]]\nmatch = 'a", "it is not TOML"),

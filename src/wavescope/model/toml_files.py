@@ -1,4 +1,4 @@
-"""TOML files: rules and metrics that users write, and tables installed with the package."""
+"""TOML files of rules and metrics that users write."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wavescope.errors import MachineError, UnreadableInputError
-from wavescope.package_files import package_file
+from wavescope.errors import UnreadableInputError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,17 +25,6 @@ class RulesDocument:
 
     path: str
     content: Mapping[str, Any]
-
-
-def packaged_toml(*parts: str) -> dict[str, Any]:
-    """The content of a file that is installed with the package, at `parts` below it."""
-    path = package_file(*parts)
-    if path is None:
-        raise MachineError(
-            f"this installation of wavescope lacks {'/'.join(parts)}",
-            hint="pip install --force-reinstall wavescope",
-        )
-    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def read_rules(path: str | os.PathLike[str]) -> RulesDocument:

@@ -12,16 +12,19 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from wavescope.errors import UsageError
 from wavescope.model.op_kinds import is_collective
-from wavescope.model.toml_files import RulesDocument, packaged_toml
 from wavescope.names.cpp_name import LONGEST_NAME
 from wavescope.names.demangle import demangle
 from wavescope.names.kernel_words import LONGEST_WORDS, NameWords, words_of_name
 from wavescope.names.template_names import TemplateNames, TemplateTables
+from wavescope.package_files import packaged_toml
 from wavescope.patterns import compiled
+
+if TYPE_CHECKING:
+    from wavescope.model.toml_files import RulesDocument
 
 # A pattern sees at most so much of a name, which bounds its time on hostile ones.
 LONGEST_MATCHED = 4_096

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavescope.errors import UsageError
-from wavescope.model.toml_files import packaged_toml, read_rules
+from wavescope.model.toml_files import read_rules
 from wavescope.names.kernel_names import (
     CATEGORIES,
     CategoryRules,
@@ -18,6 +18,7 @@ from wavescope.names.kernel_names import (
     expanded_note,
     meaning_of,
 )
+from wavescope.package_files import packaged_toml
 
 _TENSILE = "UserArgs_MT64x64x256_MI16x16x1_SN_LDSB0"
 _MEANINGS = [

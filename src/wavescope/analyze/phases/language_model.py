@@ -18,9 +18,9 @@ from wavescope.analyze.phases.launches import launch_sizes, load_launch_sizes
 from wavescope.analyze.phases.name_signs import NamedPhase, PhaseRules, built_in_rules
 from wavescope.analyze.phases.recorded_model import is_causal_language_model
 from wavescope.arrays.coded_columns import code_counts
-from wavescope.model.toml_files import packaged_toml
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import LONGEST_MATCHED
+from wavescope.package_files import packaged_toml
 
 MOST_NAMES = 8_192
 MOST_CALL_NAMES = 65_536

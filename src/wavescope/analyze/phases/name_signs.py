@@ -8,17 +8,20 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.errors import UsageError
-from wavescope.model.toml_files import RulesDocument, packaged_toml
 from wavescope.names import kernel_names as kernel_meaning
 from wavescope.names.demangle import demangle
 from wavescope.names.kernel_names import LONGEST_MATCHED
+from wavescope.package_files import packaged_toml
 from wavescope.patterns import compiled
+
+if TYPE_CHECKING:
+    from wavescope.model.toml_files import RulesDocument
 
 
 class NamedPhase(str, enum.Enum):

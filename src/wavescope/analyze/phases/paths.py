@@ -22,8 +22,8 @@ from wavescope.analyze.markers import MarkerRanges, TraceRanges
 from wavescope.analyze.ops.op_labels import NO_NAME
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.strings import StringTable
-from wavescope.model.toml_files import packaged_toml
 from wavescope.names.kernel_names import LONGEST_MATCHED
+from wavescope.package_files import packaged_toml
 
 # A number that stands by itself or ends the text; `fp8` and `bf16` are no counters.
 _NUMBER = re.compile(

@@ -30,9 +30,9 @@ from wavescope.analyze.steps.repetition import (
     running_signatures,
 )
 from wavescope.arrays import Array
-from wavescope.model.toml_files import packaged_toml
 from wavescope.names.demangle import demangle
 from wavescope.names.kernel_names import LONGEST_MATCHED
+from wavescope.package_files import packaged_toml
 
 
 class StepRole(enum.IntEnum):

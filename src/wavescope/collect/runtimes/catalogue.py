@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from wavescope.errors import UsageError
-from wavescope.model.toml_files import packaged_toml
+from wavescope.package_files import packaged_toml
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from wavescope.collect.softgpu.options import MAXIMUM_GPUS, SoftGpuOptions
 from wavescope.errors import UsageError
-from wavescope.model.toml_files import packaged_toml
+from wavescope.package_files import packaged_toml
 
 _DEFAULT_CHIP = "gfx90a"
 _MIB = 1 << 20

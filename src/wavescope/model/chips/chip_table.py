@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from wavescope.errors import UsageError
-from wavescope.model.toml_files import packaged_toml
+from wavescope.package_files import packaged_toml
 
 _FEATURES = re.compile(r"(gfx[0-9a-f]+)(?::.*)?", re.ASCII)
 
