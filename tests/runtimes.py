@@ -73,7 +73,8 @@ _BEHAVIOURS = {
         lacks={
             "ipc": "ROCr 6.1 gives out handles of shared memory that name no process",
             "vmm": _NO_VMM,
-            "restarts": "ROCr 6.1 hangs now and then when it ends for the third time or later: it takes a lock that is gone",
+            "restarts": "ROCr 6.1 hangs now and then when it ends for the third time or later: "
+            "it destroys queues after a lock that they take",
         },
     ),
     "6.4": Behaviour(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtimes import behaviour
+from tests.runtimes import behaviour, require
 from tests.softgpu_programs import (
     PROGRAMS,
     Ran,
@@ -93,6 +93,7 @@ def test_drawn_durations_depend_on_the_seed_only(hsa_ops: Path, tmp_path: Path) 
 def test_the_program_finds_everything_right(
     hsa_ops: Path, tmp_path: Path, subject: str, gpus: int
 ) -> None:
+    require(subject)
     run(tmp_path, ["--gpus", str(gpus)], hsa_ops, subject, "1000")
 
 
