@@ -122,7 +122,7 @@ def test_the_newest_dispatches_are_kept_exactly(
 
 def test_dispatches_without_times_are_counted_once(load: Path, tmp_path: Path) -> None:
     run = run_on_gpu(
-        *(load, 1, 1, 3_000, "none", "exit"),
+        *(load, 1, 1, 3_000, "barrier", "exit"),
         folder=tmp_path,
         **{**NEWEST, "WAVESCOPE_MAX_BYTES": "60000"},
         WAVESCOPE_SOFTGPU_FAULTS="lost_timestamps,every=3",
