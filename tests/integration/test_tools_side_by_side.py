@@ -42,6 +42,7 @@ def tool(tmp_path: Path) -> Path:
 def traced(
     folder: Path, *arguments: str, **variables: str
 ) -> tuple[subprocess.CompletedProcess[str], Path]:
+    folder.mkdir(exist_ok=True)
     output = folder / "trace.db"
     done = subprocess.run(
         [sys.executable, "-m", "wavescope", "trace", "--softgpu", "-o", str(output), *arguments],
@@ -53,6 +54,11 @@ def traced(
     )
     assert done.returncode == 0, done.stderr
     return done, output
+
+
+def bringing(library: Path) -> tuple[str, ...]:
+    """The beginning of a command whose program has `library` in it, which nobody set up."""
+    return ("sh", "-c", f'LD_PRELOAD="$LD_PRELOAD:{library}" exec "$@"', "sh")
 
 
 def notes_of(trace: Trace) -> list[str]:
@@ -79,7 +85,8 @@ def test_a_tool_that_took_the_runtime_is_named(
 def test_a_tool_by_variable_is_named_even_when_only_the_program_has_it(
     program: list[str], tmp_path: Path
 ) -> None:
-    done, output = traced(tmp_path, *IGNORED, "ROCP_TOOL_LIBRARIES=/opt/tool.so", *program)
+    ignored = ("--other-tools", "keep", *IGNORED)
+    done, output = traced(tmp_path, *ignored, "ROCP_TOOL_LIBRARIES=/opt/tool.so", *program)
 
     assert "another tool is set up" not in done.stderr
     assert "another tool (ROCP_TOOL_LIBRARIES=/opt/tool.so) is registered" in done.stderr
@@ -107,6 +114,42 @@ def test_other_tools_off_records_everything(program: list[str], tool: Path, tmp_
         assert (trace.op_kind == 0).sum() == DISPATCHES
         assert notes_of(trace) == []
         assert trace.metadata["other_tools"].startswith("other tools are turned off")
+
+
+def test_a_tool_that_a_library_brings_along_does_not_get_the_work(
+    program: list[str], tool: Path, tmp_path: Path
+) -> None:
+    _, output = traced(tmp_path, *bringing(tool), *program)
+
+    note = (
+        "another tool in the program (libtool.so) got no dispatches and copies, as they are "
+        "recorded here; --other-tools keep leaves them to it"
+    )
+    with open_trace(output) as trace:
+        assert (trace.op_kind == 0).sum() == DISPATCHES
+        assert notes_of(trace) == [note]
+
+
+def test_a_profiler_that_hides_its_function_is_known_by_its_library(
+    program: list[str], tmp_path: Path
+) -> None:
+    source, library = tmp_path / "sdk.c", tmp_path / "librocprofiler-sdk.so.1"
+    source.write_text("int nothing_to_see;\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+    command = (*bringing(library), *program)
+
+    _, output = traced(tmp_path / "auto", *command)
+    _, kept = traced(tmp_path / "kept", "--other-tools", "keep", *command)
+    missed, _ = traced(tmp_path / "missed", "--other-tools", "keep", *IGNORED, *command)
+
+    with open_trace(output) as trace:
+        assert [note.partition(" got ")[0] for note in notes_of(trace)] == [
+            "another tool in the program (librocprofiler-sdk.so.1)"
+        ]
+    with open_trace(kept) as trace:
+        assert (trace.op_kind == 0).sum() == DISPATCHES
+        assert notes_of(trace) == []
+    assert "another tool (librocprofiler-sdk.so.1) is registered" in missed.stderr
 
 
 def test_a_tool_beside_a_runtime_that_does_not_register_costs_nothing(

@@ -42,10 +42,11 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--other-tools",
         choices=[choice.value for choice in wavescope.OtherTools],
-        default=wavescope.OtherTools.KEEP.value,
-        help="when another tool (rocprofv3, a library in HSA_TOOLS_LIB or CUDA_INJECTION64_PATH) "
-        "is set up for the program: let it record the GPU (keep, the default), or run the program "
-        "without it (off)",
+        default=wavescope.OtherTools.AUTO.value,
+        help="when another tool wants the program's GPU work: one that you set up (rocprofv3, a "
+        "library in HSA_TOOLS_LIB or CUDA_INJECTION64_PATH) gets it, a profiler that PyTorch or "
+        "JAX bring along does not (auto, the default); any gets it (keep); the program runs "
+        "without those that you set up (off)",
     )
     add_interception_option(parser)
 

@@ -47,8 +47,11 @@ class RecordMode(str, enum.Enum):
 class OtherTools(str, enum.Enum):
     """What becomes of other tools that want the same program's GPU work."""
 
+    AUTO = "auto"
+    """Those that the user set up stay, and may keep it from this recording. Profilers that
+    libraries of the program bring along do not get it."""
     KEEP = "keep"
-    """They stay as the user set them up, and may keep it from this recording."""
+    """All stay, and whichever comes first may keep it from this recording."""
     OFF = "off"
     """They are left out, so that this recording is whole."""
 
@@ -133,7 +136,7 @@ class RecordOptions:
     """Only kernels whose readable name this regular expression of Python's finds."""
     torch: bool = False
     """Put ranges around the operators of torch."""
-    other_tools: OtherTools = OtherTools.KEEP
+    other_tools: OtherTools = OtherTools.AUTO
     interception: Interception | None = None
     """None for what WAVESCOPE_INTERCEPTION of the environment says, else the runtime's."""
     slices: Slices | None = None

@@ -20,6 +20,7 @@ def test_a_plain_environment_gets_the_collector_and_its_settings() -> None:
         "HOME": "/root",
         "LD_PRELOAD": "/opt/lib/libc.so",
         "HSA_TOOLS_LIB": "/opt/lib/libc.so",
+        "HSA_TOOLS_DISABLE_REGISTER": "1",
         "CUDA_INJECTION64_PATH": "/opt/lib/libc.so",
         "NVTX_INJECTION64_PATH": "/opt/lib/libc.so",
         "WAVESCOPE_OUTPUT": "/data/session",

@@ -29,6 +29,7 @@ OWN = "/opt/lib/libwavescope_collector.so"
         ({"ROCPROFILER_REGISTER_LIBRARY": "a.so"}, ["ROCPROFILER_REGISTER_LIBRARY=a.so"]),
         ({"ROCPROFILER_REGISTER_FORCE_LOAD": "1"}, ["ROCPROFILER_REGISTER_FORCE_LOAD=1"]),
         ({"ROCPROFILER_REGISTER_FORCE_LOAD": "No"}, []),
+        ({"ROCP_TOOL_LIBRARIES": "a.so", "ROCPROFILER_REGISTER_FORCE_LOAD": "0"}, []),
         ({"LD_PRELOAD": "/nowhere/lib.so", "HSA_TOOLS_LIB": "lib.so"}, []),
     ],
 )
@@ -137,7 +138,7 @@ def test_the_recorded_program_gets_what_was_chosen(choice: OtherTools) -> None:
 
     result = injected_environment(options, given, Injection(Path(OWN), Path("/data/session")))
 
-    if choice is OtherTools.KEEP:
+    if choice is not OtherTools.OFF:  # a tool that was set up is kept
         assert result["ROCP_TOOL_LIBRARIES"] == "tool.so"
         assert result["HSA_TOOLS_LIB"] == f"liba.so {OWN}"
         assert "HSA_TOOLS_DISABLE_REGISTER" not in result
@@ -146,3 +147,24 @@ def test_the_recorded_program_gets_what_was_chosen(choice: OtherTools) -> None:
         assert result["HSA_TOOLS_LIB"] == OWN
         assert result["HSA_TOOLS_DISABLE_REGISTER"] == "1"
     assert "HSA_TOOLS_ROCPROFILER_V1_TOOLS" not in result
+
+
+@pytest.mark.parametrize(
+    ("choice", "command", "given", "expected"),
+    [
+        (OtherTools.AUTO, "python3 train.py", {}, "1"),
+        (OtherTools.AUTO, "python3 train.py", {"HSA_TOOLS_LIB": "liba.so"}, "1"),
+        (OtherTools.AUTO, "python3 train.py", {"HSA_TOOLS_DISABLE_REGISTER": "0"}, "0"),
+        (OtherTools.AUTO, "python3 train.py", {"ROCP_TOOL_LIBRARIES": "tool.so"}, None),
+        (OtherTools.AUTO, "rocprofv3 --kernel-trace -- python3 train.py", {}, None),
+        (OtherTools.KEEP, "python3 train.py", {}, None),
+    ],
+)
+def test_only_who_asked_for_another_tool_has_the_runtime_register_with_one(
+    choice: OtherTools, command: str, given: dict[str, str], expected: str | None
+) -> None:
+    options = RecordOptions(tuple(command.split()), Path("trace.db"), other_tools=choice)
+
+    result = injected_environment(options, given, Injection(Path(OWN), Path("/data/session")))
+
+    assert result.get("HSA_TOOLS_DISABLE_REGISTER") == expected

@@ -13,8 +13,8 @@ from pathlib import Path
 from wavescope.collect.cuda_tools import CUDA_INJECTION, NVTX_INJECTION, foreign
 from wavescope.collect.found_cupti import CUPTI_VARIABLE
 from wavescope.collect.libraries import is_loadable, linked, required_collector, with_word
-from wavescope.collect.record_options import OtherTools, RecordOptions
-from wavescope.collect.recording.obstacles import without_other_tools
+from wavescope.collect.record_options import RecordOptions
+from wavescope.collect.recording.obstacles import tools_environment
 from wavescope.collect.torch_ranges import torch_ranges_environment
 from wavescope.errors import WavescopeError
 from wavescope.formats.session.reading import open_session
@@ -51,9 +51,8 @@ def injected_environment(
     options: RecordOptions, environment: Mapping[str, str], injection: Injection
 ) -> dict[str, str]:
     """The environment to run `options.command` in."""
-    result = {name: value for name, value in environment.items() if name not in _OWN_VARIABLES}
-    if options.other_tools is OtherTools.OFF:
-        result = without_other_tools(result)
+    given = {name: value for name, value in environment.items() if name not in _OWN_VARIABLES}
+    result = tools_environment(options.other_tools, given, options.command)
     result.update(injection.softgpu)
     collector = str(injection.collector)
     result["LD_PRELOAD"] = with_word(result.get("LD_PRELOAD", ""), collector, ":")

@@ -32,6 +32,10 @@ _TOOL_VARIABLES = (
     "ROCPROFILER_REGISTER_FORCE_LOAD",
 )
 """Any of them makes the runtime register with rocprofiler and ignore HSA_TOOLS_LIB."""
+_FORCE_LOAD = "ROCPROFILER_REGISTER_FORCE_LOAD"
+"""Turned off, it does so with the libraries that the others name."""
+NO_REGISTERING = "HSA_TOOLS_DISABLE_REGISTER"
+"""With "1" the runtime registers with nobody."""
 _PROFILERS = frozenset(
     (
         "rocprofv3",
@@ -65,6 +69,8 @@ def registered_tools(environment: Mapping[str, str]) -> list[str]:
         for name in _TOOL_VARIABLES
         if environment.get(name, "").lower() not in _OFF
     ]
+    if environment.get(_FORCE_LOAD, "1").lower() in _OFF[1:]:
+        found = []
     preloaded = environment.get("LD_PRELOAD", "").replace(":", " ").split()
     found += [
         f"LD_PRELOAD={library}"
@@ -114,6 +120,19 @@ def other_tools_sentences(choice: OtherTools, environment: Mapping[str, str]) ->
     return sentences
 
 
+def tools_environment(
+    choice: OtherTools, environment: Mapping[str, str], command: Sequence[str]
+) -> dict[str, str]:
+    """The environment in which `command` has the other tools that were chosen."""
+    if choice is OtherTools.OFF:
+        return without_other_tools(environment)
+    is_set_up = registered_tools(environment) or profiler_in(command)[0]
+    if choice is OtherTools.KEEP or is_set_up:
+        return dict(environment)
+    # A profiler that comes with a library of the program registers before anybody has asked for it.
+    return {NO_REGISTERING: "1", **environment}
+
+
 def without_other_tools(environment: Mapping[str, str]) -> dict[str, str]:
     """The environment in which the collector is the only tool of HSA runtime and CUDA driver."""
     dropped = (*_TOOL_VARIABLES, "HSA_TOOLS_LIB", "HSA_TOOLS_ROCPROFILER_V1_TOOLS")
@@ -122,7 +141,7 @@ def without_other_tools(environment: Mapping[str, str]) -> dict[str, str]:
     own = [word for word in environment.get("HSA_TOOLS_LIB", "").split() if is_own(word)]
     if own:
         kept["HSA_TOOLS_LIB"] = " ".join(own)
-    return kept | {"HSA_TOOLS_DISABLE_REGISTER": "1"}
+    return kept | {NO_REGISTERING: "1"}
 
 
 def _has_tool_function(library: Path) -> bool:
