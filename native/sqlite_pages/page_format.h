@@ -18,7 +18,7 @@ constexpr uint8_t kLeafTable = 0x0d;
 constexpr uint8_t kInteriorTable = 0x05;
 constexpr size_t kLeafHeaderBytes = 8;
 constexpr size_t kInteriorHeaderBytes = 12;
-constexpr size_t kReadSlack = 8;  // readable bytes behind every buffer, so that integers load with one instruction
+constexpr size_t kReadSlack = 32;  // readable bytes behind every buffer, so that integers and headers load at once
 
 inline uint32_t load_u16(const uint8_t* bytes) { return static_cast<uint32_t>(bytes[0]) << 8 | bytes[1]; }
 

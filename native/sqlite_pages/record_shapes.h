@@ -2,11 +2,14 @@
 #ifndef WAVESCOPE_SQLITE_RECORD_SHAPES_H
 #define WAVESCOPE_SQLITE_RECORD_SHAPES_H
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
+
+#include "sqlite_pages/page_format.h"
 
 namespace wavescope::sqlite_pages {
 
@@ -32,23 +35,24 @@ class RecordShapes {
  public:
   // The shape of records with this one's header, nullptr when it is not remembered. `available` bytes are readable.
   const RecordShape* find(const uint8_t* record, uint64_t available) const {
-    Header header;
+    Header header{};
     if (entries_.empty() || !read_header(record, available, header)) return nullptr;
     const Entry& entry = entries_[place_of(header)];
-    // Word by word: the arrays' own comparison is a call for each row.
-    const bool same = entry.header[0] == header[0] && entry.header[1] == header[1];
-    return same ? &entry.shape : nullptr;
+    // Without branches and in registers: the arrays' own comparison is a call for each row.
+    const uint64_t difference = (entry.header[0] ^ header[0]) | (entry.header[1] ^ header[1]) |
+                                (entry.header[2] ^ header[2]) | (entry.header[3] ^ header[3]);
+    return difference == 0 ? &entry.shape : nullptr;
   }
 
   void remember(const uint8_t* record, uint64_t available, const RecordShape& shape) {
-    Header header;
+    Header header{};
     if (!read_header(record, available, header)) return;
     entries_.resize(kPlaces);  // at the first one: small tables do without
     entries_[place_of(header)] = {header, shape};
   }
 
  private:
-  using Header = std::array<uint64_t, 2>;
+  using Header = std::array<uint64_t, 4>;
   struct Entry {
     Header header{};  // its first byte is the header's length: all zero is none
     RecordShape shape;
@@ -56,14 +60,24 @@ class RecordShapes {
   static constexpr unsigned kPlaceBits = 10;
   static constexpr size_t kPlaces = size_t{1} << kPlaceBits;
 
-  // Longer headers, and the few records too short to be loaded at once, are not remembered.
+  // Longer headers are not remembered. Shorter records may be loaded, too: kReadSlack bytes behind each can be read.
   static bool read_header(const uint8_t* record, uint64_t available, Header& header) {
-    if (available < sizeof header || record[0] == 0 || record[0] > sizeof header) return false;
-    std::memcpy(header.data(), record, sizeof header);
+    static_assert(sizeof header <= kReadSlack);
+    constexpr unsigned kHalf = sizeof header / 2;
     const unsigned length = record[0];
-    header[0] &= length >= 8 ? ~uint64_t{0} : first_bytes(length);
-    header[1] &= length <= 8 ? 0 : first_bytes(length - 8);
+    if (length == 0 || length > sizeof header || length > available) return false;
+    std::memcpy(header.data(), record, kHalf);
+    keep_first_bytes(header[0], header[1], std::min(length, kHalf));
+    if (length <= kHalf) return true;
+    std::memcpy(header.data() + 2, record + kHalf, kHalf);
+    keep_first_bytes(header[2], header[3], length - kHalf);
     return true;
+  }
+
+  // Of two words as they lie in memory.
+  static void keep_first_bytes(uint64_t& first, uint64_t& second, unsigned count) {
+    first &= count >= 8 ? ~uint64_t{0} : first_bytes(count);
+    second &= count <= 8 ? 0 : first_bytes(count - 8);
   }
 
   // A mask for the first 1 to 8 bytes in memory.
@@ -76,7 +90,9 @@ class RecordShapes {
   }
 
   static size_t place_of(const Header& header) {
-    return (header[0] * 0x9e3779b97f4a7c15u ^ header[1] * 0xc2b2ae3d27d4eb4fu) >> (64 - kPlaceBits);
+    const uint64_t first = header[0] * 0x9e3779b97f4a7c15u ^ header[1] * 0xc2b2ae3d27d4eb4fu;
+    const uint64_t second = header[2] * 0x165667b19e3779f9u ^ header[3] * 0x27d4eb2f165667c5u;
+    return (first ^ second) >> (64 - kPlaceBits);
   }
 
   std::vector<Entry> entries_;

@@ -47,11 +47,11 @@ def test_integers_of_every_size_come_back(database: Database, native: bool) -> N
 
 
 @both_ways
-@pytest.mark.parametrize("column_count", [3, 14, 15, 16, 40])
+@pytest.mark.parametrize("column_count", [3, 6, 14, 15, 22, 23, 30, 31, 40])
 def test_many_rows_of_few_and_of_many_shapes(
     database: Database, native: bool, column_count: int
 ) -> None:
-    """Headers of up to 16 bytes are remembered, longer ones and those of short records are not."""
+    """Headers of up to 32 bytes are remembered, in four words; longer ones are not."""
     names = [f"c{index}" for index in range(column_count)]
     database.run(f"CREATE TABLE t (id INTEGER PRIMARY KEY, {', '.join(names)})")
     rng = np.random.default_rng(column_count)
@@ -72,6 +72,28 @@ def test_many_rows_of_few_and_of_many_shapes(
         name: [-7 if row[names.index(name)] is None else row[names.index(name)] for row in rows]
         for name in wanted
     }
+
+
+@pytest.mark.parametrize("word", range(4))
+def test_headers_that_differ_in_one_word_are_told_apart(database: Database, word: int) -> None:
+    """There are more of them than are remembered, so that one takes another's place."""
+    names = [f"c{index}" for index in range(30)]
+    database.run(f"CREATE TABLE t (id INTEGER PRIMARY KEY, {', '.join(names)})")
+    # Of 32 bytes the first is the header's length and the second the key's type.
+    varied = range(max(8 * word - 2, 0), 8 * word + 6)
+    rng = np.random.default_rng(word)
+    rows = [[1] * len(names) for _ in range(3_000)]
+    for row in rows:
+        for column in varied:
+            row[column] = INTEGERS[rng.integers(0, len(INTEGERS))]
+    database.run(
+        f"INSERT INTO t ({', '.join(names)}) VALUES ({','.join('?' * len(names))})",
+        *(tuple(row) for row in rows),
+    )
+
+    columns = database.read(*(integer(names[column]) for column in varied), native=True)
+
+    assert columns == {names[column]: [row[column] for row in rows] for column in varied}
 
 
 @both_ways
