@@ -6,7 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.chunks import HOST, RAW_TICKS, a_cuda_process, a_process, with_cuda_calls
+from tests.chunks import (
+    HOST,
+    RAW_TICKS,
+    ProcessMaker,
+    a_cuda_process,
+    a_process,
+    with_cuda_calls,
+)
 from wavescope.formats import open_trace
 from wavescope.formats.session import layout
 from wavescope.formats.session.folder import write_session_facts
@@ -112,6 +119,51 @@ def test_the_run_of_a_graph_is_work_but_no_kernel(tmp_path: Path) -> None:
         assert dict(trace.notes) == {"ops of a kind that this version does not know, left out": 1}
         assert rows_of(trace, "coverage", "queue", "seen", "timed", "skipped") == [(-1, 31, 1, 30)]
         assert trace.table(COVERAGE).strings("reason") == [OUTSIDE_SLICES]
+
+
+def killed_between_slices(folder: Path) -> ProcessMaker:
+    """Of 20 kernels 19 were counted as skipped before the records of eight came after all."""
+    process = a_cuda_process(folder)
+    for start in range(0, 80, 10):
+        process = process.with_op(start=start, end=start + 5, kernel=1)
+    return process.with_counter(seen=20, timed=1, queue=ALL_QUEUES, skipped=(0, 0, 0, 0, 0, 19))
+
+
+def test_kernels_that_came_after_all_are_not_skipped_when_the_process_is_killed(
+    tmp_path: Path,
+) -> None:
+    with open_trace(killed_between_slices(tmp_path / "s").write(ended=False)) as trace:
+        assert rows_of(trace, "coverage", "seen", "timed", "skipped", "lost") == [(20, 8, 12, 0)]
+
+
+def test_they_may_have_been_counted_as_skipped_on_another_gpu(tmp_path: Path) -> None:
+    process = killed_between_slices(tmp_path / "s")
+    for start in range(100, 130, 10):
+        process = process.with_op(start=start, end=start + 5, kernel=1, gpu=1)
+    # Three of the first GPU's graph ran on the second, whose own kernels agree.
+    process = process.with_counter(
+        seen=2, timed=0, gpu=1, queue=ALL_QUEUES, skipped=(0, 0, 0, 0, 0, 2)
+    )
+    with open_trace(process.write(ended=False)) as trace:
+        assert rows_of(trace, "coverage", "seen", "timed", "skipped", "lost") == [
+            (20, 8, 11, 0),
+            (2, 3, 0, 0),
+        ]
+
+
+def test_what_a_pattern_leaves_out_stays_skipped_when_the_process_is_killed(tmp_path: Path) -> None:
+    folder = killed_between_slices(tmp_path / "s").write(ended=False)
+    write_session_facts(folder, {"kernel_filter": "no such kernel"})
+    with open_trace(folder) as trace:
+        counts = rows_of(trace, "coverage", "seen", "timed", "skipped", "lost")
+        reasons = trace.coverage.strings("reason")
+    assert counts == [(20, 0, 8, 0), (0, 0, 12, 0)]
+    assert reasons == ["whose name does not match --kernel", OUTSIDE_SLICES]
+
+
+def test_counts_of_a_process_that_ended_are_taken_as_they_are(tmp_path: Path) -> None:
+    with open_trace(killed_between_slices(tmp_path / "s").write()) as trace:
+        assert rows_of(trace, "coverage", "seen", "timed", "skipped", "lost") == [(20, 1, 19, 0)]
 
 
 def test_what_was_skipped_in_graphs_is_said_as_it_is_on_cuda(tmp_path: Path) -> None:

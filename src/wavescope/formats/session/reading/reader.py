@@ -31,6 +31,7 @@ from wavescope.formats.session.folder import (
 )
 from wavescope.formats.session.reading.call_rows import CallRows, CallSurvey, survey_calls
 from wavescope.formats.session.reading.call_values import CallValues
+from wavescope.formats.session.reading.coverage_rows import add_coverage
 from wavescope.formats.session.reading.facts import address, integer
 from wavescope.formats.session.reading.graph_names import GraphNames
 from wavescope.formats.session.reading.kernels import KernelNames
@@ -40,7 +41,6 @@ from wavescope.formats.session.reading.op_rows import OpRows, OpSurvey, survey_o
 from wavescope.formats.session.reading.process import ProcessChunks, Window, recent_windows
 from wavescope.formats.session.reading.small_tables import (
     add_agents,
-    add_coverage,
     add_metadata,
     add_processes,
     add_queues,
