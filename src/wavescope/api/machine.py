@@ -153,7 +153,7 @@ def runtimes() -> Result:
         ),
     ]
     listed = listed_runtimes(os.environ)
-    return Result("Runtimes", [table_of("runtimes", "Runtimes", columns, listed)])
+    return Result("ROCm runtimes", [table_of("runtimes", "Runtimes", columns, listed)])
 
 
 def fetch_runtime(

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import struct
 from collections.abc import Mapping, Sequence
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from wavescope.errors import UsageError
@@ -67,6 +68,15 @@ def kind_of(program: Path) -> ProgramKind:
     if not kinds:
         return ProgramKind.OTHER
     return ProgramKind.DYNAMIC if _INTERPRETER in kinds else ProgramKind.STATIC
+
+
+def named_in(program: Path, pattern: re.Pattern[bytes]) -> frozenset[str]:
+    """The names like `pattern` that a program's file holds, such as those of its libraries."""
+    try:
+        with program.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            return frozenset(os.fsdecode(name) for name in pattern.findall(content))
+    except (OSError, ValueError):  # the latter of an empty file
+        return frozenset()
 
 
 def found_program(name: str, environment: Mapping[str, str]) -> Path | None:

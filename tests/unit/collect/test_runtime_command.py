@@ -120,6 +120,38 @@ def test_what_only_starts_others_is_told(interpreter: str, told: list[str], tmp_
 
 
 @pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (b"\0libamdhip64.so.5\0", True),
+        (b"\0libamdhip64.so.6\0", False),
+        (b"\0libamdhip64.so.5\0libamdhip64.so.6\0", False),
+        (b"\0libamdhip64.so\0libhsa-runtime64.so.1\0", False),
+    ],
+)
+def test_a_program_for_another_hip_is_told(program: bytes, told: bool, tmp_path: Path) -> None:
+    runtime = a_runtime(tmp_path / "6.4")
+    (tmp_path / "6.4" / LIBRARIES / "libamdhip64.so.6").touch()
+    path = a_program(tmp_path / "app", elf(3) + program)
+    heard: list[str] = []
+
+    runtime.command([str(path)], {}, heard.append)
+
+    expected = (
+        f"'{path}' was built for libamdhip64.so.5, and the runtime 6.4 has libamdhip64.so.6: "
+        "the machine's own may take its place, and fail; "
+        "docs/runtimes.md#programs-for-another-version says how to build it"
+    )
+    assert heard == ([expected] if told else [])
+
+
+def test_of_a_runtime_without_hip_nothing_is_told(tmp_path: Path) -> None:
+    path = a_program(tmp_path / "app", elf(3) + b"libamdhip64.so.5")
+    heard: list[str] = []
+    a_runtime(tmp_path / "6.4").command([str(path)], {}, heard.append)
+    assert heard == []
+
+
+@pytest.mark.parametrize(
     ("content", "words"),
     [(elf(1), "it is statically linked"), (b"MZ", "it is not an ELF program")],
 )

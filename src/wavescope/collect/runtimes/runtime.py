@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from wavescope.collect.program_files import (
     ProgramKind,
     found_program,
     kind_of,
+    named_in,
     program_and_arguments,
     spelled,
 )
@@ -28,6 +30,7 @@ _LIBRARY_FOLDERS = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "lib64",
 _LOADER = "ld-linux-x86-64.so.2"
 _HSA_RUNTIME = "libhsa-runtime64.so.1"
 _STARTERS = frozenset({"bash", "dash", "env", "fish", "ksh", "mpirun", "sh", "srun", "zsh"})
+_HIP_RUNTIME = re.compile(rb"libamdhip64\.so\.\d+")
 _SHOWN_PACKAGES = (("ROCr", "libhsa-runtime64"), ("HIP", "libamdhip64"))
 
 
@@ -102,7 +105,7 @@ class Runtime:
 
         Its dynamic linker is started and told the program. Variables would reach the program's
         children as well, whose own linker these libraries are not made for. `tell` hears when
-        the program is one that only starts others.
+        the program is one that only starts others, or was built for another HIP.
         """
         program = self.program(command[0], environment)
         if program is None:
@@ -124,9 +127,21 @@ class Runtime:
                 f"'{command[0]}' is run by {path.name}: the programs that it starts run on the "
                 f"machine's own ROCm, not on {self.name}; name such a program itself"
             )
+        named, own = named_in(path, _HIP_RUNTIME), self._hip_runtimes()
+        if named and own and not named & own:
+            tell(
+                f"'{command[0]}' was built for {min(named)}, and the runtime {self.name} has "
+                f"{min(own)}: the machine's own may take its place, and fail; "
+                "docs/runtimes.md#programs-for-another-version says how to build it"
+            )
         folders = ":".join([*map(str, self.library_folders), *_given_folders(environment)])
         loader = [str(self.loader), "--library-path", folders]
         return [*loader, "--argv0", arguments[0], spelled(path), *arguments[1:]]
+
+    def _hip_runtimes(self) -> frozenset[str]:
+        """The names by which programs ask for its HIP."""
+        names = (path.name for folder in self.library_folders for path in folder.iterdir())
+        return frozenset(name for name in names if _HIP_RUNTIME.fullmatch(os.fsencode(name)))
 
 
 def command_on(
