@@ -61,6 +61,18 @@ def test_recovering_changes_nothing_in_the_session(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["session", "trace.db"]
 
 
+def test_a_file_is_no_session_and_stays_as_it_is(tmp_path: Path) -> None:
+    given = tmp_path / "trace.db"
+    given.write_bytes(b"SQLite format 3\0")
+
+    with pytest.raises(UnreadableInputError) as caught:
+        wavescope.recover(given, tmp_path / "recovered.db")
+
+    assert str(caught.value) == f"cannot read {given}: it is a file, not a session folder"
+    assert caught.value.hint == "`wavescope trace` writes such folders while it records"
+    assert [path.name for path in tmp_path.iterdir()] == ["trace.db"]
+
+
 def test_what_was_in_flight_is_taken_from_shared_memory_and_stays_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

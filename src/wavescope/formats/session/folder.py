@@ -29,6 +29,7 @@ KEPT_NEWEST = "kept_newest"
 """The fact of a session whose processes drop their oldest records: how much of them is kept."""
 DORMANT = "dormant"
 """The fact of a session that records only while somebody is attached."""
+_WHO_WRITES_THEM = "`wavescope trace` writes such folders while it records"
 _FACTS_HEAD = b'{"fact":'
 _LARGEST_FACTS_BYTES = 1 << 20
 _PROCESSES = Path("/proc")
@@ -51,14 +52,14 @@ def recorded_bases(folder: Path) -> list[str]:
     """As `process_bases`, of a folder that must have some."""
     try:
         bases = process_bases(path.name for path in folder.iterdir())
+    except NotADirectoryError as error:
+        raise UnreadableInputError(
+            folder, "it is a file, not a session folder", hint=_WHO_WRITES_THEM
+        ) from error
     except OSError as error:
         raise UnreadableInputError(folder, error.strerror or str(error)) from error
     if not bases:
-        raise UnreadableInputError(
-            folder,
-            "no process left records in it",
-            hint="`wavescope trace` writes such folders while it records",
-        )
+        raise UnreadableInputError(folder, "no process left records in it", hint=_WHO_WRITES_THEM)
     return bases
 
 
