@@ -38,6 +38,7 @@ flame {in} --of host -o {out}/host.folded
 traffic {in}
 query {in} 'SELECT count(*), max(end) FROM rocpd_op'
 hotspots {in}
+ranks {in} {in} --workers 1 --json
 @rank {in}
 """
 _READ = "@read {in}\n" * 20

@@ -109,6 +109,16 @@ def test_too_large_and_damaged_archives_are_refused(
     assert "name a folder such as" in raised.value.hint
 
 
+def test_a_member_whose_name_is_no_text_is_refused(tmp_path: Path) -> None:
+    target = tmp_path / "capture.zip"
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr("b\u00e9", b"x")
+    target.write_bytes(target.read_bytes().replace("b\u00e9".encode(), b"b\xe9x"))
+
+    with pytest.raises(UnreadableInputError, match=r"damaged archive: .*can't decode byte 0xe9"):
+        find_captures([target])
+
+
 def test_a_member_larger_than_stated_is_not_read_whole(tmp_path: Path) -> None:
     target = tmp_path / "bomb.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -20,7 +20,7 @@ from wavescope.formats.chrome import events
 from wavescope.formats.perfetto.protobuf import WAVESCOPE_DETAILS
 from wavescope.formats.perfetto.writer import packet
 from wavescope.formats.protobuf_wire import message
-from wavescope.model.columns import OPS, SLICES
+from wavescope.model.columns import OPS, SLICES, TABLES
 
 HUGE = 1 << 90
 DAMAGED_TABLES = "carried tables are damaged: left out"
@@ -191,6 +191,29 @@ def test_a_view_in_place_of_a_carried_table_is_refused(folder: Path, tmp_path: P
 
     with pytest.raises(UnreadableInputError, match="wavescope_slice is a view"):
         said_of(target)
+
+
+@pytest.mark.parametrize("table", ["wavescope_process", "rocpd_metadata"])
+def test_a_table_that_cannot_be_read_is_told_by_whoever_asks_first(
+    folder: Path, tmp_path: Path, table: str
+) -> None:
+    target = tmp_path / "t.rpd"
+    target.write_bytes((folder / "t.rpd").read_bytes())
+    page_bytes = int.from_bytes(target.read_bytes()[16:18], "big")
+    with closing(sqlite3.connect(target)) as connection:
+        (page,) = connection.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)
+        ).fetchone()
+    with target.open("r+b") as file:
+        file.seek((page - 1) * page_bytes)
+        file.write(b"\x99")  # no kind of page
+
+    with (
+        pytest.raises(UnreadableInputError, match="the database is damaged"),
+        wavescope.open(target) as trace,
+    ):
+        for spec in TABLES:
+            len(trace.table(spec))
 
 
 @pytest.mark.parametrize(("batch", "slices"), [(7, 0), (1 << 16, 4)])

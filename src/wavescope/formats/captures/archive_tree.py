@@ -63,7 +63,7 @@ class ZipTree:
         self._path = path
         try:
             self._archive = zipfile.ZipFile(path)
-        except (*_DAMAGED, RuntimeError) as error:
+        except (*_DAMAGED, RuntimeError, UnicodeDecodeError) as error:  # the last of names
             raise _damaged(path, error) from error
         weakref.finalize(self, self._archive.close)
 

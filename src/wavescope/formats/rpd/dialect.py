@@ -70,19 +70,17 @@ class RocpdDialectSource(ForeignSqliteSource):
     @property
     def states_schema_version(self) -> bool:
         """Whether the metadata names a schema version, which only rocmProfileData does."""
-        with sqlite_errors(self.path):
-            return bool(self.metadata_values("schema_version"))
+        return bool(self.metadata_values("schema_version"))
 
     def metadata_values(self, tag: str) -> list[str]:
         """The values that the metadata has for `tag`."""
-        if not (
-            self.has_column("rocpd_metadata", "tag") and self.has_column("rocpd_metadata", "value")
-        ):
-            return []
-        rows = self.connection.execute(
-            "SELECT value FROM main.rocpd_metadata WHERE tag = ?", (tag,)
-        )
-        return [str(value) for (value,) in rows]
+        with sqlite_errors(self.path):
+            if not all(self.has_column("rocpd_metadata", name) for name in ("tag", "value")):
+                return []
+            rows = self.connection.execute(
+                "SELECT value FROM main.rocpd_metadata WHERE tag = ?", (tag,)
+            )
+            return [str(value) for (value,) in rows]
 
     def readers(self) -> Mapping[str, TableReader]:
         """The tables that both formats fill alike."""

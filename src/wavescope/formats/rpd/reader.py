@@ -56,9 +56,10 @@ class RpdSource(RocpdDialectSource):
     @cached_property
     def carried(self) -> CarriedColumns | None:
         """What our own exports have besides; None for files of rocmProfileData itself."""
-        if not self.has_table(PROCESSES.keys[0][0]):
-            return None
-        return carried_columns(self, self.codes)
+        with sqlite_errors(self.path):
+            if not self.has_table(PROCESSES.keys[0][0]):
+                return None
+            return carried_columns(self, self.codes)
 
     @cached_property
     def pids(self) -> Sequence[int]:
