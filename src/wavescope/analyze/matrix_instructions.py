@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from wavescope.errors import UsageError
-from wavescope.model.chips import (
-    Chip,
+from wavescope.model.chips.chip_table import Chip, chips
+from wavescope.model.chips.matrix_table import (
     MatrixInstruction,
     OperandWait,
     ResultWaits,
-    chips,
     matrix_instructions,
     operand_waits,
     result_waits,

@@ -28,7 +28,7 @@ from wavescope.analyze.work.roofline import (
     shortest_time,
 )
 from wavescope.arrays.groups import group_sums
-from wavescope.model.chips import Board, find_board
+from wavescope.model.chips.board_table import Board, find_board
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 
