@@ -227,6 +227,6 @@ def help_text() -> str:
         + "\n".join(rows)
         + "\n\n"
         "`wavescope COMMAND --help` explains a command, with examples. Every command has --json.\n"
-        "exit codes: 0 success, 1 a check failed, 2 wrong usage, 3 unreadable input, 4 something is\n"
-        "missing here, 5 inconclusive; `wavescope trace` and `run` exit with the program's own\n"
+        "exit codes: 0 success, 1 a check failed, 2 wrong usage, 3 unreadable input, 4 something\n"
+        "is missing here, 5 inconclusive; `wavescope trace` and `run` exit with the program's own\n"
     )
