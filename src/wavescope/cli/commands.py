@@ -222,7 +222,7 @@ def help_text() -> str:
         for at, entry in enumerate(entries)
     ]
     return (
-        "usage: wavescope [--help] [--version] COMMAND ...\n"
+        "usage: wavescope COMMAND ...       do one of what follows; --help, --version\n"
         "       wavescope FILE_OR_FOLDER    show a trace, a capture or counters\n\n"
         + "\n".join(rows)
         + "\n\n"
