@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -124,8 +124,3 @@ class _Names:
             digest = hashlib.sha256(name.encode()).hexdigest()[:16]
             self._known[name] = f"kernel_{digest}" if is_hashed else name
         return self._known[name]
-
-
-def hashed(spoiled: Spoiled) -> Spoiled:
-    """The same, with nothing but hashes for names."""
-    return replace(spoiled, hashed_share=1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.trace import Trace, TraceTable
 from wavescope.view.opening import TraceView
-from wavescope.view.rows import host_row_id, op_row_id
+from wavescope.view.rows import HostPlace, op_row_id
 
 Range = tuple[str, int, int, int, str]
 """Row of the timeline, row in the table, start, end, name."""
@@ -55,7 +55,7 @@ def expected_host(trace: Trace, table: str) -> list[Range]:
     rows = trace.markers if table == "markers" else trace.calls
     places = zip(rows["process"].tolist(), rows["thread"].tolist(), *_times(rows), strict=True)
     return [
-        (host_row_id(table, process, thread), number, start, end, name)
+        (HostPlace(process, thread, table).row_id, number, start, end, name)
         for number, (process, thread, start, end, name) in enumerate(places)
     ]
 

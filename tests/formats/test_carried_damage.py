@@ -231,6 +231,7 @@ def test_tables_behind_the_events_may_come_too_late(
     with wavescope.open(target) as trace:
         assert len(facts(trace, OPS)) == 6
         assert len(facts(trace, SLICES)) == slices
-        assert ("tables that follow their events were left out" in dict(trace.notes)) == (
-            batch == 7
-        )
+        assert (
+            "tables of wavescope that came after the first events were left out"
+            in dict(trace.notes)
+        ) == (batch == 7)

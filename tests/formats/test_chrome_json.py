@@ -414,7 +414,7 @@ def test_what_cannot_be_placed_in_time_is_skipped_or_repaired_and_noted(files: F
         "events without a usable time stamp were skipped": 2,
         "events without a duration were read as zero-length": 1,
         "events ended before they began: their end is set to the start": 2,
-        "times were no numbers that can be read": 1,
+        "times could not be read as numbers": 1,
         "events of phase 'C' were not imported": 1,
         "events of phase 'b' were not imported": 1,
         "ops (of 3) have no launch record": 3,
@@ -459,7 +459,7 @@ def test_elements_that_are_no_events_are_skipped_and_noted(files: Files) -> None
     trace = files.open(json.dumps([1, "a", None, kernel("k", 1, 1), [2]]))
 
     assert trace.ops.strings("name") == ["k"]
-    assert notes(trace)["elements of the event list are no objects"] == 4
+    assert notes(trace)["elements of the event list are not objects"] == 4
 
 
 def test_a_cut_file_gives_its_events_and_says_so(files: Files) -> None:

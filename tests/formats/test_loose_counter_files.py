@@ -280,4 +280,4 @@ def test_values_that_cannot_be_read_are_told(tmp_path: Path) -> None:
     found = read(tmp_path, text, "spoiled.csv")
 
     assert values_of(found) == [(1, "k", None, {"TCC_MISS": 3.0})]
-    assert found.notes.sentences() == ["spoiled.csv: 1 values are no numbers and were left out"]
+    assert found.notes.sentences() == ["spoiled.csv: 1 values are not numbers and were left out"]

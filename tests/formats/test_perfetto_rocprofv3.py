@@ -190,7 +190,7 @@ def test_an_agent_that_cannot_be_made_out_is_noted(opened, agent: str) -> None:
     trace = opened(a_kernel("k", 50, 60, agent=agent))
 
     assert trace.ops["gpu"].tolist() == [0]
-    assert list(trace.notes) == [("ops whose agent is no known GPU, counted for GPU 0", 1)]
+    assert list(trace.notes) == [("ops whose agent is not a known GPU, counted for GPU 0", 1)]
 
 
 def test_an_unknown_kind_of_call_is_named_by_its_category(opened) -> None:

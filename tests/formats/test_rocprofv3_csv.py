@@ -202,7 +202,7 @@ def test_agent_info_numbers_gpus_among_gpus(tmp_path: Path) -> None:
     assert trace.agents.strings("chip") == ["gfx942", "gfx950"]
     assert trace.agents["cu_count"].tolist() == [304, 256]
     assert trace.agents["clock_mhz"].tolist() == [2100, 2400]
-    assert dict(trace.notes) == {"ops whose agent is no known GPU, counted for GPU 0": 1}
+    assert dict(trace.notes) == {"ops whose agent is not a known GPU, counted for GPU 0": 1}
 
 
 def test_counters_belong_to_the_ops_of_the_kernel_trace(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_counters_alone_make_one_op_per_dispatch(tmp_path: Path) -> None:
     assert trace.counters["op"].tolist() == [1, 1, 2]
     assert trace.counters["value"].tolist() == [1.0, 0.0, 4.0]
     assert trace.processes["pid"].tolist() == [4242]
-    assert dict(trace.notes) == {"counter values that are no numbers, left out": 1}
+    assert dict(trace.notes) == {"counter values that are not numbers, left out": 1}
 
 
 def test_counters_without_values_are_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from wavescope.analyze.capture.kernel_occupancy import traced_occupancy
 from wavescope.analyze.capture.plan import plan_result
 from wavescope.analyze.occupancy import StatedResources
 from wavescope.formats.captures import find_captures, load_capture
-from wavescope.model.chips import chip_named
+from wavescope.model.chips.chip_table import chip_named
 
 
 def analysis(folder: Path) -> CaptureAnalysis:

@@ -21,7 +21,7 @@ from wavescope.analyze.traffic import (
 from wavescope.analyze.traffic.kernels import each_dispatch
 from wavescope.formats.counters import read_workload
 from wavescope.formats.counters.counter_files import read_counter_file
-from wavescope.model.chips import chip_named
+from wavescope.model.chips.chip_table import chip_named
 
 COPIED_BYTES = 8 << 20
 """vcopy copies 1,048,576 doubles."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from wavescope.errors import UsageError
-from wavescope.model.chips import (
-    Chip,
+from wavescope.model.chips.chip_table import Chip, chips
+from wavescope.model.chips.matrix_table import (
     MatrixInstruction,
     OperandWait,
     ResultWaits,
-    chips,
     matrix_instructions,
     operand_waits,
     result_waits,
@@ -75,16 +74,19 @@ def _peak_tflops(row: _Row) -> float:
 
 _COLUMNS: tuple[ColumnOf[_Row], ...] = (
     ResultColumn("instruction", "Instruction", Unit.NAME).of(lambda row: row.instruction.name),
-    ResultColumn("operands", "Operands", Unit.NAME, "where their format decides").of(
-        lambda row: row.operands or None
-    ),
-    ResultColumn("unit", "Unit", Unit.NAME, "chooses the rule of waits").of(
-        lambda row: _UNITS[row.instruction.unit]
-    ),
+    ResultColumn(
+        "operands",
+        "Operands",
+        Unit.NAME,
+        "formats for which the cycles hold, where they depend on them",
+    ).of(lambda row: row.operands or None),
+    ResultColumn(
+        "unit", "Unit", Unit.NAME, "kind of matrix unit, which decides how long to wait"
+    ).of(lambda row: _UNITS[row.instruction.unit]),
     ResultColumn("blocks", "Blocks", Unit.COUNT, "products of this size at once").of(
         lambda row: row.instruction.blocks
     ),
-    ResultColumn("passes", "Passes", Unit.COUNT, "of 4 cycles").of(
+    ResultColumn("passes", "Passes", Unit.COUNT, "of 4 cycles each").of(
         lambda row: row.cycles // _CYCLES_OF_A_PASS
     ),
     ResultColumn("cycles", "Cycles", Unit.COUNT, "that it keeps the matrix unit of its SIMD").of(
@@ -103,9 +105,12 @@ _COLUMNS: tuple[ColumnOf[_Row], ...] = (
     ResultColumn("memory", "Memory", Unit.COUNT, "waits: read by a memory instruction").of(
         lambda row: row.waits.memory
     ),
-    ResultColumn("peak_tflop_per_s", "TFLOP/s", Unit.NONE, "of the product, nothing else runs").of(
-        _peak_tflops
-    ),
+    ResultColumn(
+        "peak_tflop_per_s",
+        "TFLOP/s",
+        Unit.NONE,
+        "peak of the chip's first product when nothing else runs",
+    ).of(_peak_tflops),
 )
 _BEFORE_COLUMNS: tuple[ColumnOf[OperandWait], ...] = (
     ResultColumn("first", "First", Unit.NAME).of(lambda wait: wait.first),

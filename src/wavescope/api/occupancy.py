@@ -8,8 +8,8 @@ from wavescope.analyze.occupancy import (
     occupancy_of,
     occupancy_result,
 )
-from wavescope.model.chips import chip_named
-from wavescope.model.chips import chips as all_chips
+from wavescope.model.chips.chip_table import chip_named
+from wavescope.model.chips.chip_table import chips as all_chips
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Progress, no_progress
 from wavescope.model.result import Result

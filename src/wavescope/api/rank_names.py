@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import PurePath
 
@@ -18,8 +18,6 @@ _FROM_PYTORCH = re.compile(r"^(?P<host>.+)_\d+\.\d+\.pt\.trace\.json(?:\.gz)?$")
 _QUICKEST_FIRST = ("tp", "cp", "ep", "pp", "dp")
 """In which order parallel places are counted: neighbours in `tp` have neighbouring ranks."""
 _LONGEST_PATH = 4096
-
-Hint = Callable[[str], int | None]
 
 
 def natural_key(path: str) -> list[tuple[int, int, str]]:

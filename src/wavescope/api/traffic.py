@@ -18,7 +18,7 @@ from wavescope.api.opened import paths_of
 from wavescope.errors import UnknownFormatError, UnreadableInputError
 from wavescope.formats import open_trace
 from wavescope.formats.counters import read_counter_files
-from wavescope.model.chips import chip_named
+from wavescope.model.chips.chip_table import chip_named
 from wavescope.model.counters import MEMORY_COUNTERS_HINT, CounterTable
 from wavescope.model.paths import PathLike
 from wavescope.model.progress import Tell, tell_nobody

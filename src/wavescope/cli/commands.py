@@ -222,13 +222,11 @@ def help_text() -> str:
         for at, entry in enumerate(entries)
     ]
     return (
-        "usage: wavescope COMMAND ...\n"
+        "usage: wavescope COMMAND ...       do one of what follows; --help, --version\n"
         "       wavescope FILE_OR_FOLDER    show a trace, a capture or counters\n\n"
         + "\n".join(rows)
         + "\n\n"
-        "options: --help, --version\n"
         "`wavescope COMMAND --help` explains a command, with examples. Every command has --json.\n"
-        "exit codes: 0 success, 1 a check failed, 2 wrong usage, 3 unreadable input,\n"
-        "4 something is missing on this machine, 5 inconclusive; `wavescope trace` and `run`\n"
-        "exit with the program's own\n"
+        "exit codes: 0 success, 1 a check failed, 2 wrong usage, 3 unreadable input, 4 something\n"
+        "is missing here, 5 inconclusive; `wavescope trace` and `run` exit with the program's own\n"
     )

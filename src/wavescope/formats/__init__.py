@@ -2,6 +2,9 @@
 
 Each format has a folder with its reader and writer, which `registry` names and nobody else
 imports; what several share lies beside the folders.
+
+More than six names go out: users add formats of their own, so that what a format is goes out with
+opening and writing.
 """
 
 from __future__ import annotations

@@ -282,13 +282,11 @@ class AgentFacts(NamedTuple):
     chip: str
     """Such as gfx942."""
     product: str = ""
-    node_id: int | None = None
     cu_count: int | None = None
     simds_per_cu: int | None = None
     waves_per_simd: int | None = None
     lds_kib: int | None = None
     wave_size: int | None = None
-    xcc_count: int | None = None
 
 
 class CaptureFacts(NamedTuple):
@@ -305,7 +303,6 @@ class CaptureFacts(NamedTuple):
     chip: str = ""
     """Such as gfx950, where a file of the capture names it; analyses look at instructions else."""
     chip_origin: str = ""
-    tool_version: str = ""
     counter_names: tuple[str, ...] = ()
     expected_waves: int = 0
     """Wave files that filenames.json lists."""

@@ -2,6 +2,8 @@
 
 `columns_library()` has the functions; arrays are given to them as they are and are checked for
 their type, or as a `pointer` in one of the structures, which are called as in the C headers.
+
+More than six names go out: each structure and type of the C headers is one.
 """
 
 from wavescope.native.interface import (

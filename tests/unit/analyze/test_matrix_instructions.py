@@ -6,7 +6,8 @@ import pytest
 
 import wavescope
 from wavescope.errors import UsageError
-from wavescope.model.chips import ResultWaits, chip_named, matrix_instructions, result_waits
+from wavescope.model.chips.chip_table import chip_named
+from wavescope.model.chips.matrix_table import ResultWaits, matrix_instructions, result_waits
 
 
 def rows_of(chip: str) -> dict[str, dict[str, object]]:

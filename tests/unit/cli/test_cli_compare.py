@@ -209,7 +209,7 @@ def test_the_order_of_the_runs_is_told_or_assumed(
 
 
 @pytest.mark.parametrize(
-    ("order", "words"), [("sideways", "no order of runs"), ("bn", "1 base and 1 new")]
+    ("order", "words"), [("sideways", "not an order of runs"), ("bn", "1 base and 1 new")]
 )
 def test_an_order_that_does_not_fit_is_a_wrong_command_line(
     runs: dict[str, list[str]], capfd: pytest.CaptureFixture[str], order: str, words: str
@@ -227,4 +227,4 @@ def test_two_runs_of_each_refuse_a_small_change_and_say_why(
 
     assert code == 5
     titles = {finding["id"]: finding["title"] for finding in found["findings"]}
-    assert titles["few-runs"] == "so few runs show no change below 11 %"
+    assert titles["few-runs"] == "so few runs can show no change below 11 %"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wavescope.model.chips import boards, find_board
+from wavescope.model.chips.board_table import boards, find_board
 
 GIB = 1 << 30
 PAGE = Path(__file__).parents[3] / "docs" / "work-model.md"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from wavescope.errors import UsageError
-from wavescope.model.chips import (
+from wavescope.model.chips.chip_table import (
     Accumulators,
     RegisterFile,
     chip_named,
     chips,
     find_chip,
-    matrix_cycles,
 )
+from wavescope.model.chips.matrix_table import matrix_cycles
 
 PROMISED = (
     "gfx906 gfx908 gfx90a gfx940 gfx941 gfx942 gfx950 gfx1030 gfx1100 gfx1151 gfx1200 gfx1201"

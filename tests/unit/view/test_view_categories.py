@@ -15,8 +15,9 @@ from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 from wavescope.view.answers import Asked
 from wavescope.view.answers.colours import colouring
-from wavescope.view.colouring import MOST_CLASSES, colouring_of
+from wavescope.view.colouring import colouring_of
 from wavescope.view.colouring.code_classes import CodeClasses
+from wavescope.view.colouring.colouring import MOST_CLASSES
 from wavescope.view.lanes import Lane
 from wavescope.view.opening import CallCategories, TraceView
 from wavescope.view.rows import Row, RowKind

@@ -27,7 +27,7 @@ from wavescope.analyze.capture.wait_counters import (
     in_program_order,
 )
 from wavescope.model.capture import Capture, Codes, Flags, Instructions, Integers, Rows, Waves
-from wavescope.model.chips import matrix_cycles
+from wavescope.model.chips.matrix_table import matrix_cycles
 from wavescope.model.result import ColumnOf, ResultTable, table_of
 
 _PIECE = 1 << 18

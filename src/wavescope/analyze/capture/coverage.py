@@ -205,9 +205,18 @@ def _table(analysis: CaptureAnalysis, facts: dict[str, Value]) -> ResultTable:
         "toolchain": ("toolchain", "ROCm version that source paths name"),
         "is_partial": ("partial", "whether data is missing that the capture should have"),
         "partial_wave_count": ("partial waves", "files that end early or hold unusable entries"),
-        "row_mismatch_count": ("other sums", "instructions whose waves and code.json differ"),
-        "category_mismatch_count": ("other category", "executed, not what the text says"),
-        "dependency_agreement_percent": ("reproduced", "stored dependency lists, by the model"),
+        "row_mismatch_count": (
+            "other sums",
+            "instructions whose sums in wave files and in code.json differ",
+        ),
+        "category_mismatch_count": (
+            "other category",
+            "instructions whose recorded category is not that of their text",
+        ),
+        "dependency_agreement_percent": (
+            "reproduced",
+            "share of the stored dependency lists that wavescope's model gives, too",
+        ),
     }
     columns: list[ColumnOf[str]] = [
         ResultColumn("what", "What").of(lambda name: words[name][0]),

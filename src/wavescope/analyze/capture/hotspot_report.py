@@ -226,7 +226,9 @@ def _instruction_table(analysis: CaptureAnalysis, view: View, topk: int) -> Resu
             lambda row: chain_label(instructions.frames_of(row))
         ),
         ResultColumn(
-            "blame", "Waits for / waited for by", meaning="the other side with most stall"
+            "blame",
+            "Waits for / waited for by",
+            meaning="of those waited for, or waiting, the one with most stall",
         ).of(lambda row: _blame(analysis, row, view)),
         _rate(view).of(
             lambda row: percent_of(int(instructions.stall[row]), int(instructions.latency[row]))
@@ -269,11 +271,17 @@ def _entry_table(analysis: CaptureAnalysis, entries: list[EntryLine]) -> ResultT
         _STALL.of(lambda entry: entry.stall),
         _SHARE.of(lambda entry: 100 * entry.stall / total),
         ResultColumn(
-            "charged_elsewhere", "Charged elsewhere", Unit.COUNT, "to lines of producers"
+            "charged_elsewhere",
+            "Charged elsewhere",
+            Unit.COUNT,
+            "stall charged to the lines of producers instead",
         ).of(lambda entry: entry.charged_elsewhere),
-        ResultColumn("charged_stall", "Charged here", Unit.COUNT, "what is left, and what came").of(
-            lambda entry: entry.charged_stall
-        ),
+        ResultColumn(
+            "charged_stall",
+            "Charged here",
+            Unit.COUNT,
+            "stall that stayed here or was charged here",
+        ).of(lambda entry: entry.charged_stall),
         ResultColumn("charged_percent", "Charged share", Unit.PERCENT, "of all stall").of(
             lambda entry: 100 * entry.charged_stall / total
         ),

@@ -22,7 +22,7 @@ from wavescope.analyze.occupancy import (
 )
 from wavescope.errors import UsageError
 from wavescope.model.capture import Capture, Integers, KernelFacts, WaveOccupancy
-from wavescope.model.chips import Accumulators, Chip
+from wavescope.model.chips.chip_table import Accumulators, Chip
 from wavescope.model.result import (
     ColumnOf,
     Finding,

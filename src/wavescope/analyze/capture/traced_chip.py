@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from wavescope.model.capture import Capture
-from wavescope.model.chips import Chip, find_chip
+from wavescope.model.chips.chip_table import Chip, find_chip
 
 
 class ChipEvidence(NamedTuple):

@@ -213,18 +213,16 @@ class _MatrixRate(NamedTuple):
 _RATE_COLUMNS: tuple[ColumnOf[_MatrixRate], ...] = (
     ResultColumn("instruction", "Instruction", meaning="mnemonic").of(lambda each: each.mnemonic),
     ResultColumn("executed", "Executed", Unit.COUNT).of(lambda each: each.executed),
-    ResultColumn("cycles", "Cycles", Unit.COUNT, "one keeps the matrix unit of its SIMD busy").of(
-        lambda each: each.cycles
-    ),
     ResultColumn(
-        "usual_gap", "Usual gap", Unit.COUNT, "most frequent, from issue to next issue"
+        "cycles", "Cycles", Unit.COUNT, "cycles that one keeps the matrix unit of its SIMD busy"
+    ).of(lambda each: each.cycles),
+    ResultColumn(
+        "usual_gap", "Usual gap", Unit.COUNT, "most frequent distance from one issue to the next"
     ).of(lambda each: _most_frequent(each.gaps)),
     ResultColumn("median_gap", "Median gap", Unit.COUNT, "within one wave").of(
         lambda each: int(each.gaps[(len(each.gaps) - 1) // 2]) if len(each.gaps) else None
     ),
-    ResultColumn(
-        "rate_percent", "Rate", Unit.PERCENT, "cycles of the mean gap: 100 is the best"
-    ).of(
+    ResultColumn("rate_percent", "Rate", Unit.PERCENT, "cycles / mean gap: 100 is the best").of(
         lambda each: (
             percent_of(each.cycles, max(float(each.gaps.mean()), 0))
             if each.cycles and len(each.gaps)

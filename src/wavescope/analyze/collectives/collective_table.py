@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wavescope.analyze.calls.outermost import with_all_calls
 from wavescope.analyze.collectives.bandwidth import gb_per_s
 from wavescope.analyze.collectives.records import CollectiveUse, collective_uses
-from wavescope.analyze.operators import with_all_calls
 from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.ops.op_links import RowArray
 from wavescope.arrays.covered_time import CoveredTime

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from wavescope.analyze.calls.outermost import with_all_calls
 from wavescope.analyze.collectives.records import (
     CollectiveUse,
     collective_records,
     use_of_kernel,
     use_of_record,
 )
-from wavescope.analyze.operators import with_all_calls
 from wavescope.analyze.ops.op_links import RowArray
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.trace import Trace

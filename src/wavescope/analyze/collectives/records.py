@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
+from wavescope.analyze.calls.call_inputs import call_arguments
+from wavescope.analyze.calls.call_tree import nearest_calls
 from wavescope.analyze.collectives.bandwidth import (
     Message,
     Operation,
     element_bytes_of,
     operation_of,
 )
-from wavescope.analyze.operators import call_arguments, nearest_calls
 from wavescope.analyze.ops.op_links import RowArray, op_links
 from wavescope.model.trace import Trace
 

@@ -2,6 +2,9 @@
 
 `compare` holds traces against the first; `run_values` and `check_regression` judge repeated runs of
 two versions; `overhead_result` judges what recording costs.
+
+More than six names go out: comparing traces, judging runs and judging overhead each take options
+that users set.
 """
 
 from wavescope.analyze.compare.changed_kernels import (

@@ -198,7 +198,10 @@ _TRACE_COLUMNS: tuple[ColumnOf[_TraceRow], ...] = (
         lambda row: row.share_of_ops(lambda operators: operators.linked_count)
     ),
     ResultColumn(
-        "inferred_percent", "Inferred %", Unit.PERCENT, "ops whose operator was told from others"
+        "inferred_percent",
+        "Inferred %",
+        Unit.PERCENT,
+        "ops whose operator was inferred from other ops",
     ).of(lambda row: row.share_of_ops(lambda operators: operators.inferred_count)),
 )
 

@@ -10,14 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.calls.outermost import NO_OPERATOR
 from wavescope.analyze.compare.kernel_roles import UNKNOWN_ROLE, kernel_role, role_types
-from wavescope.analyze.operators import (
-    GRAPH_REPLAY,
-    NO_OPERATOR,
-    NOT_RECORDED,
-    OpOperators,
-    op_operators,
-)
+from wavescope.analyze.operators import GRAPH_REPLAY, NOT_RECORDED, OpOperators, op_operators
 from wavescope.analyze.ops.op_labels import op_categories, op_labels
 from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.steps import StepOptions, Steps, steps_of

@@ -51,7 +51,7 @@ def findings(
             Finding(
                 "few-runs",
                 Severity.WARNING,
-                f"so few runs show no change below {whole.effect.allowance_percent:.0f} %",
+                f"so few runs can show no change below {whole.effect.allowance_percent:.0f} %",
                 f"{counts[0]} base and {counts[1]} new runs; where a machine has two states, such "
                 "as two clocks, all runs of one version may be made in one and those of the other "
                 f"in the other: by chance in {_split_chance(sum(counts))} cases",

@@ -60,7 +60,10 @@ _EFFECT_COLUMNS: tuple[ColumnOf[Tested], ...] = (
         "smallest slow-down that runs like these find four times out of five",
     ).of(lambda row: row.detectable_percent),
     ResultColumn(
-        "run_noise_percent", "Run noise %", Unit.PERCENT, "deviation of runs of an arm"
+        "run_noise_percent",
+        "Run noise %",
+        Unit.PERCENT,
+        "standard deviation between runs of one version",
     ).of(lambda row: row.effect.run_noise_percent),
     ResultColumn("verdict", "Verdict", Unit.NAME, "pass, regression, improvement, inconclusive").of(
         lambda row: row.verdict.value

@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.calls.outermost import NO_OPERATOR, op_sequence
 from wavescope.analyze.compare.figures import FigureOptions, Figures, TraceFigures
-from wavescope.analyze.operators import GRAPH_REPLAY, NO_OPERATOR, NOT_RECORDED, op_sequence
+from wavescope.analyze.operators import GRAPH_REPLAY, NOT_RECORDED
 from wavescope.arrays import Array
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import OTHER, meaning_of

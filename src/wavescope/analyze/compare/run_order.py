@@ -85,7 +85,7 @@ def _turns(base_count: int, new_count: int) -> str:
 def _of_pattern(pattern: str, counts: tuple[int, int]) -> RunOrder:
     if not _PATTERN.fullmatch(pattern):
         raise UsageError(
-            f"'{pattern}' is no order of runs",
+            f"'{pattern}' is not an order of runs",
             hint="--order auto, base-first, interleaved, or a letter for each run, such as bnnb",
         )
     if (pattern.count("b"), pattern.count("n")) != counts:

@@ -226,10 +226,10 @@ _COLUMNS: tuple[ColumnOf[_Row], ...] = (
     ResultColumn("delta_percent", "Points", Unit.PERCENT, "new share - base share").of(
         lambda row: row.delta.value
     ),
-    ResultColumn("delta_low_percent", "low", Unit.PERCENT, "its 95 % interval begins").of(
+    ResultColumn("delta_low_percent", "low", Unit.PERCENT, "lower end of its 95 % interval").of(
         lambda row: row.delta.low
     ),
-    ResultColumn("delta_high_percent", "high", Unit.PERCENT, "its 95 % interval ends").of(
+    ResultColumn("delta_high_percent", "high", Unit.PERCENT, "upper end of its 95 % interval").of(
         lambda row: row.delta.high
     ),
     ResultColumn("verdict", "Verdict", Unit.NAME, "whether the interval leaves out 0").of(
@@ -239,11 +239,35 @@ _COLUMNS: tuple[ColumnOf[_Row], ...] = (
         ResultColumn(f"{which}_total{end}_ns", title, Unit.NS, meaning).of(value)
         for which, end, title, meaning, value in (
             ("base", "", "Base total", "time in the base's run", lambda row: _total(row.base, 0)),
-            ("base", "_low", "low", "95 % interval begins", lambda row: _total(row.base, 1)),
-            ("base", "_high", "high", "95 % interval ends", lambda row: _total(row.base, 2)),
+            (
+                "base",
+                "_low",
+                "low",
+                "lower end of its 95 % interval",
+                lambda row: _total(row.base, 1),
+            ),
+            (
+                "base",
+                "_high",
+                "high",
+                "upper end of its 95 % interval",
+                lambda row: _total(row.base, 2),
+            ),
             ("new", "", "New total", "time in the run", lambda row: _total(row.new, 0)),
-            ("new", "_low", "low", "95 % interval begins", lambda row: _total(row.new, 1)),
-            ("new", "_high", "high", "95 % interval ends", lambda row: _total(row.new, 2)),
+            (
+                "new",
+                "_low",
+                "low",
+                "lower end of its 95 % interval",
+                lambda row: _total(row.new, 1),
+            ),
+            (
+                "new",
+                "_high",
+                "high",
+                "upper end of its 95 % interval",
+                lambda row: _total(row.new, 2),
+            ),
         )
     ),
 )
@@ -291,10 +315,10 @@ _TRACE_COLUMNS: tuple[ColumnOf[_TraceRow], ...] = (
     ResultColumn("busy_percent", "Busy %", Unit.PERCENT, "busy time of GPUs, of slices or all").of(
         lambda row: row.busy_value(0)
     ),
-    ResultColumn("busy_low_percent", "low", Unit.PERCENT, "its 95 % interval begins").of(
+    ResultColumn("busy_low_percent", "low", Unit.PERCENT, "lower end of its 95 % interval").of(
         lambda row: row.busy_value(1)
     ),
-    ResultColumn("busy_high_percent", "high", Unit.PERCENT, "its 95 % interval ends").of(
+    ResultColumn("busy_high_percent", "high", Unit.PERCENT, "upper end of its 95 % interval").of(
         lambda row: row.busy_value(2)
     ),
 )

@@ -2,6 +2,8 @@
 
 Beside it are doors of its rooms: `metrics` (what a chip's metrics are), `roofline`, and `planning`
 (which runs collect what).
+
+More than six names go out: choices of how counters are added up are set by users.
 """
 
 from __future__ import annotations

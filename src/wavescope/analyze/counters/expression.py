@@ -176,7 +176,7 @@ class _Parser:
             left = self._sum()
             operator = self._next()
             if operator not in _COMPARISONS:
-                raise self._error(f"'{operator}' is no comparison")
+                raise self._error(f"'{operator}' is not a comparison")
             right = self._sum()
             self._require("else")
             value = Choice(value, operator, left, right, self.choice())
@@ -279,7 +279,8 @@ def _tokens(text: str) -> list[str]:
         match = _TOKEN.match(text, at)
         if match is None:
             raise FormulaError(
-                f"the formula '{text}' cannot be read: '{text[at:].strip()[:10]}' is no part of it",
+                f"the formula '{text}' cannot be read: "
+                f"'{text[at:].strip()[:10]}' cannot stand there",
                 hint="docs/metrics.md describes formulas",
             )
         found.append(match.group().strip())

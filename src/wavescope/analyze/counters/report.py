@@ -234,7 +234,7 @@ def _columns(count: int, title: str) -> tuple[ResultColumn, ...]:
                 f"percent_{run}",
                 "percent",
                 Unit.NONE,
-                "of the baseline; of a percentage the difference is in points, and this is empty",
+                "difference / baseline; empty for percentages, whose difference is in points",
             ),
         ]
     columns += [

@@ -191,9 +191,12 @@ _MULTIPLEXED_KERNELS: tuple[ColumnOf[MultiplexedKernel], ...] = (
     ResultColumn("measured_groups", "measured", Unit.COUNT, "groups that met a launch").of(
         lambda each: each.measured_groups
     ),
-    ResultColumn("fewest_samples", "fewest", Unit.COUNT, "launches behind the scarcest value").of(
-        lambda each: each.fewest_samples
-    ),
+    ResultColumn(
+        "fewest_samples",
+        "fewest",
+        Unit.COUNT,
+        "launches in which the least measured counter was counted",
+    ).of(lambda each: each.fewest_samples),
     ResultColumn(
         "interval_percent", "interval", Unit.PERCENT, "half of the widest 95 % interval of a mean"
     ).of(lambda each: round(each.widest_interval_percent, 3)),
@@ -204,10 +207,10 @@ _MULTIPLEXED_KERNELS: tuple[ColumnOf[MultiplexedKernel], ...] = (
 _MULTIPLEXED_COUNTERS: tuple[ColumnOf[MultiplexedCounter], ...] = (
     _KERNEL_OF.of(lambda each: each.kernel),
     ResultColumn("counter", "counter", Unit.NAME).of(lambda each: each.counter),
-    ResultColumn("launches", "launches", Unit.COUNT, "that it was counted in").of(
+    ResultColumn("launches", "launches", Unit.COUNT, "launches that it was counted in").of(
         lambda each: each.launches
     ),
-    ResultColumn("mean", "mean", Unit.NONE, "over them").of(lambda each: each.mean),
+    ResultColumn("mean", "mean", Unit.NONE, "mean over these launches").of(lambda each: each.mean),
     ResultColumn(
         "interval_percent", "interval", Unit.PERCENT, "half of the mean's 95 % interval"
     ).of(lambda each: round(each.interval_percent, 3)),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.operators import nearest_calls
+from wavescope.analyze.calls.call_tree import nearest_calls
 from wavescope.analyze.ops.op_labels import op_categories, op_labels
 from wavescope.analyze.ops.op_links import op_links, rows_of_ids
 from wavescope.analyze.phases import phases_of

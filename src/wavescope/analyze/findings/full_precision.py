@@ -13,7 +13,7 @@ from wavescope.analyze.findings.kernel_time import (
 )
 from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.analyze.work import OperatorUse, uses_on_known_boards
-from wavescope.model.chips import Board
+from wavescope.model.chips.board_table import Board
 from wavescope.model.result import Finding, Severity
 from wavescope.names.kernel_names import short_name
 from wavescope.units import counted, duration_text

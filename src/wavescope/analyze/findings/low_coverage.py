@@ -90,7 +90,7 @@ def _missing_numbers(context: FindingContext) -> list[Finding]:
         Finding(
             ID,
             Severity.PROBLEM if share < limits.coverage_problem_percent else Severity.WARNING,
-            f"Only {share:.1f} % of the dispatches are in the trace: their numbers jump",
+            f"Only {share:.1f} % of the dispatches are in the trace: their numbers have gaps",
             f"{count_text(numbers.present)} of {count_text(numbers.numbered)} dispatches between "
             f"the first and the last number; busy times are lower bounds, idle times upper bounds, "
             f"and shares of phases and kernels may be wrong",

@@ -24,7 +24,7 @@ from wavescope.units import percent_of
 _COUNT_TITLES = {StackTime.GPU: "Ops", StackTime.HOST: "Calls"}
 _COUNT_MEANINGS = {
     StackTime.GPU: "ops launched by it and what is below it",
-    StackTime.HOST: "calls of that very path; of a thread its outermost ones",
+    StackTime.HOST: "calls with exactly this path; of a thread those that lie in no other",
 }
 
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from wavescope.analyze.calls.forward_calls import stack_parents
+from wavescope.analyze.calls.outermost import with_all_calls
 from wavescope.analyze.flame.paths import (
     ROOT,
     FrameNames,
@@ -25,8 +27,6 @@ from wavescope.analyze.operators import (
     frame_text,
     joined_launches,
     recorded_modules,
-    stack_parents,
-    with_all_calls,
 )
 from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.summary import OpChoice, listed_rows

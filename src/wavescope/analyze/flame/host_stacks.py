@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.calls.outermost import call_lanes
 from wavescope.analyze.flame.paths import ROOT, FrameNames, Numbers, Paths, nodes_of_frames
 from wavescope.analyze.flame.tree import FlameTree, added_up
-from wavescope.analyze.operators import call_lanes, frame_text
+from wavescope.analyze.operators import frame_text
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import distinct
 from wavescope.arrays.intervals import Intervals, elapsed_ns

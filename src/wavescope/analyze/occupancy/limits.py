@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from wavescope.analyze.occupancy import resources as take
 from wavescope.analyze.occupancy.resources import ComputeUnit, KernelResources
-from wavescope.model.chips import Accumulators, Chip
+from wavescope.model.chips.chip_table import Accumulators, Chip
 
 
 class Limiter(str, enum.Enum):

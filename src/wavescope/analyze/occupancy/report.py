@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wavescope.analyze.occupancy.limits import Level, Limit, Limiter, NextStep, Occupancy, levels
 from wavescope.analyze.occupancy.resources import wave_size
-from wavescope.model.chips import Chip, RegisterFile
+from wavescope.model.chips.chip_table import Chip, RegisterFile
 from wavescope.model.result import (
     ColumnOf,
     Finding,

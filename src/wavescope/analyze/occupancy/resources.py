@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wavescope.errors import UsageError
-from wavescope.model.chips import Accumulators, Chip, RegisterFile
+from wavescope.model.chips.chip_table import Accumulators, Chip, RegisterFile
 
 _LARGEST_WORKGROUP = 1024
 _ARCH_GRANULE_BEFORE_ACCUMULATORS = 4

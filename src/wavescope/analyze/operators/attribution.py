@@ -6,7 +6,6 @@ has one label, or one of the reasons in brackets why it has none: a table of all
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -14,6 +13,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.analyze.calls.graph_launches import graph_launch_names
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
 from wavescope.analyze.ops.op_links import op_links
 from wavescope.arrays import Array
@@ -31,7 +31,6 @@ NOTHING = -1
 NOT_RECORDED = "(launch not recorded)"
 GRAPH_REPLAY = "(graph replay)"
 SEVERAL = "(several captures fit)"
-_GRAPH_LAUNCH = re.compile(r"^(hip|cuda|cu)GraphLaunch")
 
 Label = tuple[str, ...]
 LabelT = TypeVar("LabelT", bound=tuple[object, ...])
@@ -136,12 +135,6 @@ def op_launches(trace: Trace) -> OpLaunches:
     return OpLaunches(
         (own,), is_linked, is_replayed, np.zeros_like(is_linked), np.full_like(call_of_op, NOTHING)
     )
-
-
-def graph_launch_names(trace: Trace) -> list[int]:
-    """The codes of the names of calls that launch a graph."""
-    codes = trace.calls.code_counts("name").codes.tolist()
-    return [code for code in codes if _GRAPH_LAUNCH.match(trace.strings[code])]
 
 
 def attributed(

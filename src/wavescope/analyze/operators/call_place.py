@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wavescope.analyze.calls.outermost import outermost_operators
 from wavescope.analyze.operators.attribution import Describe, Label
 from wavescope.analyze.operators.call_sites import sites
 from wavescope.analyze.operators.modules import modules
-from wavescope.analyze.operators.outermost import outermost_operators
 from wavescope.model.trace import Trace
 
 

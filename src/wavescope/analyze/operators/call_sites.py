@@ -6,6 +6,9 @@ import re
 
 import numpy as np
 
+from wavescope.analyze.calls.call_tree import NO_CALL
+from wavescope.analyze.calls.forward_calls import nearest_or_forward
+from wavescope.analyze.calls.outermost import PYTHON_CATEGORY, calls_of_categories
 from wavescope.analyze.operators.attribution import (
     Described,
     Label,
@@ -15,9 +18,6 @@ from wavescope.analyze.operators.attribution import (
     attributed,
     time_table,
 )
-from wavescope.analyze.operators.call_tree import NO_CALL
-from wavescope.analyze.operators.forward_calls import nearest_or_forward
-from wavescope.analyze.operators.outermost import PYTHON_CATEGORY, calls_of_categories
 from wavescope.arrays.coded_columns import distinct
 from wavescope.model.result import ResultColumn, ResultTable, Unit
 from wavescope.model.trace import Trace

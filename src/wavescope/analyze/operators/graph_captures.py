@@ -17,13 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wavescope.analyze.calls.call_inputs import call_arguments
+from wavescope.analyze.calls.outermost import call_lanes
 from wavescope.analyze.operators.attribution import (
     NOTHING,
     LaunchSource,
     Numbers,
     OpLaunches,
 )
-from wavescope.analyze.operators.call_inputs import call_arguments
 from wavescope.analyze.operators.graph_alignment import (
     COPY,
     FILL,
@@ -32,7 +33,6 @@ from wavescope.analyze.operators.graph_alignment import (
     aligned,
     aligned_without_names,
 )
-from wavescope.analyze.operators.outermost import call_lanes
 from wavescope.analyze.operators.shapes import operators_with_inputs
 from wavescope.analyze.ops.op_links import op_links
 from wavescope.model.op_kinds import OpKind

@@ -11,6 +11,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from wavescope.analyze.calls.call_inputs import call_records
+from wavescope.analyze.calls.call_tree import NO_CALL, nearest_marked, parent_calls
+from wavescope.analyze.calls.forward_calls import nearest_or_forward
+from wavescope.analyze.calls.outermost import operator_rows
 from wavescope.analyze.markers import trace_ranges
 from wavescope.analyze.operators.attribution import (
     NOTHING,
@@ -24,10 +28,6 @@ from wavescope.analyze.operators.attribution import (
     attributed,
     time_by_label,
 )
-from wavescope.analyze.operators.call_inputs import call_records
-from wavescope.analyze.operators.call_tree import NO_CALL, nearest_marked, parent_calls
-from wavescope.analyze.operators.forward_calls import nearest_or_forward
-from wavescope.analyze.operators.outermost import operator_rows
 from wavescope.arrays.coded_columns import distinct
 from wavescope.model.result import ResultColumn, ResultTable, Unit, Value
 from wavescope.model.trace import Trace

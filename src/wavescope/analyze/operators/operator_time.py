@@ -8,6 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wavescope.analyze.calls.outermost import (
+    NO_OPERATOR,
+    inferred,
+    op_sequence,
+    outermost_operators,
+    with_all_calls,
+)
 from wavescope.analyze.operators.attribution import (
     GRAPH_REPLAY,
     NOT_RECORDED,
@@ -20,13 +27,6 @@ from wavescope.analyze.operators.attribution import (
     attributed,
     op_launches,
     time_table,
-)
-from wavescope.analyze.operators.outermost import (
-    NO_OPERATOR,
-    inferred,
-    op_sequence,
-    outermost_operators,
-    with_all_calls,
 )
 from wavescope.analyze.ops.op_labels import op_labels
 from wavescope.analyze.ops.op_links import rows_of_ids

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from wavescope.analyze.calls.call_inputs import Dims, RecordedInputs, call_records
+from wavescope.analyze.calls.call_tree import nearest_marked, parent_calls
+from wavescope.analyze.calls.outermost import NO_OPERATOR, working_operators
 from wavescope.analyze.operators.attribution import (
     NOTHING,
     Described,
@@ -14,9 +17,6 @@ from wavescope.analyze.operators.attribution import (
     attributed,
     time_table,
 )
-from wavescope.analyze.operators.call_inputs import Dims, RecordedInputs, call_records
-from wavescope.analyze.operators.call_tree import nearest_marked, parent_calls
-from wavescope.analyze.operators.outermost import NO_OPERATOR, working_operators
 from wavescope.arrays.coded_columns import DistinctRows
 from wavescope.model.result import ResultColumn, ResultTable, Unit
 from wavescope.model.trace import Trace

@@ -66,7 +66,7 @@ def _known_sum(values: Array) -> int:
 
 def _sentence(seen: int, timed: int, skipped: int, lost: int) -> str:
     if not seen:
-        return f"{timed:,} dispatches timed; the recorder saw none pass"
+        return f"{timed:,} dispatches timed; the recorder counted none"
     parts = [f"{timed:,} of {seen:,} dispatches timed ({100 * timed / seen:.1f} %)"]
     if skipped:
         parts.append(f"{skipped:,} skipped")

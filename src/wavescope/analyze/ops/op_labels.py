@@ -182,7 +182,7 @@ def op_categories(trace: Trace, rules: CategoryRules | None = None) -> OpCategor
 
 _COLUMNS = (
     ResultColumn("category", "Category", Unit.NAME, "kind of work, see docs/categories.md"),
-    ResultColumn("calls", "Calls", Unit.COUNT, "ops of the category; barriers are no work"),
+    ResultColumn("calls", "Calls", Unit.COUNT, "ops of the category; barriers are not work"),
     ResultColumn("total_ns", "Total", Unit.NS, "sum of durations"),
     ResultColumn("percent", "%", Unit.PERCENT, "share of the summed durations of all ops"),
     ResultColumn("mean_ns", "Mean", Unit.NS, "total / calls"),

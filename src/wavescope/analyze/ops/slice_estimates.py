@@ -35,14 +35,14 @@ class Estimate(NamedTuple):
 
 ESTIMATE_COLUMNS = (
     ResultColumn("percent", "%", Unit.PERCENT, "estimated share of the time listed here"),
-    ResultColumn("low_percent", "% low", Unit.PERCENT, "its 95 % interval begins"),
-    ResultColumn("high_percent", "% high", Unit.PERCENT, "its 95 % interval ends"),
+    ResultColumn("low_percent", "% low", Unit.PERCENT, "lower end of its 95 % interval"),
+    ResultColumn("high_percent", "% high", Unit.PERCENT, "upper end of its 95 % interval"),
     ResultColumn("estimated_total_ns", "Est. total", Unit.NS, "estimated for the whole run"),
-    ResultColumn("estimated_total_low_ns", "low", Unit.NS, "its 95 % interval begins"),
-    ResultColumn("estimated_total_high_ns", "high", Unit.NS, "its 95 % interval ends"),
+    ResultColumn("estimated_total_low_ns", "low", Unit.NS, "lower end of its 95 % interval"),
+    ResultColumn("estimated_total_high_ns", "high", Unit.NS, "upper end of its 95 % interval"),
     ResultColumn("estimated_calls", "Est. calls", Unit.COUNT, "estimated for the whole run"),
-    ResultColumn("estimated_calls_low", "low", Unit.COUNT, "its 95 % interval begins"),
-    ResultColumn("estimated_calls_high", "high", Unit.COUNT, "its 95 % interval ends"),
+    ResultColumn("estimated_calls_low", "low", Unit.COUNT, "lower end of its 95 % interval"),
+    ResultColumn("estimated_calls_high", "high", Unit.COUNT, "upper end of its 95 % interval"),
 )
 
 

@@ -1,4 +1,7 @@
-"""Everything that the page of a trace, or of several beside each other, shows."""
+"""Everything that the page of a trace, or of several beside each other, shows.
+
+More than six names go out: pages draw each part of a report, and the viewer asks for some alone.
+"""
 
 from wavescope.analyze.page.time_shares import HotKernels, phase_colouring
 from wavescope.analyze.page.trace_report import (

@@ -1,4 +1,8 @@
-"""Phases: which ops are prefill, decode or whatever a program marked, and what each phase did."""
+"""Phases: which ops are prefill, decode or whatever a program marked, and what each phase did.
+
+More than six names go out: rules and scopes are set by users; pages say where a phase is known
+from.
+"""
 
 from wavescope.analyze.phases.annotations import phase_in_name
 from wavescope.analyze.phases.assignment import (

@@ -190,8 +190,8 @@ def _unclassified_findings(unclassified_percent: float) -> list[Finding]:
         Finding(
             "phases-unclassified",
             Severity.INFO,
-            f"{unclassified_percent:.0f} % of the GPU time could not be told to be prefill or "
-            "decode",
+            f"{unclassified_percent:.0f} % of the GPU time could not be recognised as prefill "
+            "or decode",
             "neither kernel names nor the structure of the steps say it",
             "mark phases with roctx ranges, or add rules for your kernels (docs/serving-phases.md)",
             numbers={"unclassified_percent": unclassified_percent},

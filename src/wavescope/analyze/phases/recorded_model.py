@@ -6,8 +6,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze import operators
-from wavescope.analyze.operators import RecordedInputs
+from wavescope.analyze.calls.call_inputs import RecordedInputs, recorded_inputs
 from wavescope.model.trace import Trace
 
 EMBEDDING = "aten::embedding"
@@ -45,7 +44,7 @@ def _inputs(trace: Trace, operator: str) -> list[RecordedInputs]:
     rows: npt.NDArray[np.int64] = np.flatnonzero(trace.calls["name"] == code)
     if code < 0 or not rows.size:
         return []
-    return operators.recorded_inputs(trace, rows[:: rows.size // MOST_LOOKED_AT + 1])
+    return recorded_inputs(trace, rows[:: rows.size // MOST_LOOKED_AT + 1])
 
 
 def _matrices(inputs: RecordedInputs) -> list[tuple[int, int]]:

@@ -111,7 +111,7 @@ def _disagreement_findings(trace: Trace, phases: PhaseAssignment) -> list[Findin
             "phases-disagree",
             Severity.INFO,
             f"markers and the structure of steps agree on {100 * alike:.0f} % of the GPU time",
-            "of what both tell to be prefill or decode; the markers are shown",
+            "of what both take for prefill or decode; the markers' phases are shown",
             "`--without-markers` shows what structure tells, and why (`--table phase_segments`)",
             numbers={"agreement_percent": 100 * alike},
         )

@@ -1,4 +1,8 @@
-"""Steps: the iterations of a program, told by markers or by what repeats, and their times."""
+"""Steps: the iterations of a program, told by markers or by what repeats, and their times.
+
+More than six names go out: phases, comparisons and digests ask for steps, each for another part of
+the answer.
+"""
 
 from wavescope.analyze.steps.compared_steps import with_repeating_steps
 from wavescope.analyze.steps.lane_steps import LaneSteps

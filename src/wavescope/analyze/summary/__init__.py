@@ -1,4 +1,7 @@
-"""Where the time of a trace goes, and what a trace holds."""
+"""Where the time of a trace goes, and what a trace holds.
+
+More than six names go out: pages and flame graphs choose ops and name kernels as the summary does.
+"""
 
 from wavescope.analyze.summary.busy_time import GapOptions, utilization
 from wavescope.analyze.summary.kernels import (

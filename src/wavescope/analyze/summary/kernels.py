@@ -47,7 +47,7 @@ class OpChoice(str, enum.Enum):
 
     KERNELS = "kernels"
     ALL = "all"
-    """Kernels, copies and fills; barriers are no work."""
+    """Kernels, copies and fills; barriers are not work."""
 
 
 class Scope(str, enum.Enum):

@@ -25,8 +25,8 @@ from wavescope.units import percent_of
 
 _SPAN = "span_ns"
 _BUSY_COLUMNS = (
-    ResultColumn("busy_low_percent", "low", Unit.PERCENT, "its 95 % interval begins"),
-    ResultColumn("busy_high_percent", "high", Unit.PERCENT, "its 95 % interval ends"),
+    ResultColumn("busy_low_percent", "low", Unit.PERCENT, "lower end of its 95 % interval"),
+    ResultColumn("busy_high_percent", "high", Unit.PERCENT, "upper end of its 95 % interval"),
     ResultColumn("graph_run_ns", "Graph runs", Unit.NS, "time with a whole graph running"),
     ResultColumn(
         "graph_run_percent",

@@ -1,6 +1,9 @@
 """What a timeline draws: strips of bins by class of ops, the longest ops one by one, markers.
 
 Pages of traces draw GPUs and queues with it, pages of captures waves.
+
+More than six names go out: a timeline is a record of parts; captures make some of their own, and
+pages draw them.
 """
 
 from wavescope.analyze.timeline.strips import (

@@ -1,4 +1,8 @@
-"""How a kernel uses L2 and memory, from hardware counters, and what that means."""
+"""How a kernel uses L2 and memory, from hardware counters, and what that means.
+
+More than six names go out: the figures of a kernel and what they mean are also evidence of plans
+and findings.
+"""
 
 from __future__ import annotations
 

@@ -112,8 +112,8 @@ _CONCLUSIONS = {
         "waves, wider loads or prefetching help) or computes; `wavescope hotspots` tells which."
     ),
     Verdict.L2_SERVED: (
-        "L2 serves most requests: memory bandwidth is no limit. Look at LDS and register reuse, "
-        "and at instruction stalls with `wavescope hotspots`."
+        "L2 serves most requests: memory bandwidth is not the limit. Look at LDS and register "
+        "reuse, and at instruction stalls with `wavescope hotspots`."
     ),
     Verdict.UNDECIDED: "The counters do not decide; docs/traffic.md lists which to collect.",
 }
@@ -126,7 +126,7 @@ def _reuse(traffic: KernelTraffic) -> Answer | None:
     if hit < STREAMING_HIT_PERCENT:
         words = (
             f"{hit:.1f} % of requests hit L2: pure streaming, each byte is read once. A higher hit "
-            "rate is no goal unless the workload itself shares data"
+            "rate is not a goal unless the workload itself shares data"
         )
     elif hit < REUSING_HIT_PERCENT:
         words = f"{hit:.1f} % of requests hit L2: some reuse, part of which reaches memory again"

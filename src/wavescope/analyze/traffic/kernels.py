@@ -15,7 +15,7 @@ import numpy as np
 from wavescope.analyze.traffic import requests
 from wavescope.analyze.traffic.requests import ReadMix, Transfer
 from wavescope.errors import UsageError
-from wavescope.model.chips import Chip, find_chip
+from wavescope.model.chips.chip_table import Chip, find_chip
 from wavescope.model.counters import (
     MEMORY_COUNTERS_HINT,
     CounterTable,

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from wavescope.model.chips import Chip
+from wavescope.model.chips.chip_table import Chip
 
 Values = Mapping[str, float]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeGuard
 
-from wavescope.analyze.operators import RecordedInputs
+from wavescope.analyze.calls.call_inputs import RecordedInputs
 
 Dims = tuple[int, ...]
 

@@ -8,14 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.operators import (
-    NO_OPERATOR,
-    Described,
-    OpLaunches,
-    attributed,
-    nearest_marked,
-    parent_calls,
-)
+from wavescope.analyze.calls.call_tree import nearest_marked, parent_calls
+from wavescope.analyze.calls.outermost import NO_OPERATOR
+from wavescope.analyze.operators import Described, OpLaunches, attributed
 from wavescope.analyze.work.call_kinds import CallKind, call_kinds
 from wavescope.analyze.work.formulas import FORMULAS, MATRIX_OPERATORS
 from wavescope.arrays.coded_columns import different_rows

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.operators import RecordedInputs, call_records
+from wavescope.analyze.calls.call_inputs import RecordedInputs, call_records
 from wavescope.analyze.work.arguments import Arguments
 from wavescope.analyze.work.call_roles import call_roles
 from wavescope.analyze.work.formulas import FORMULAS

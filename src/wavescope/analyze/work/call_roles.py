@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.operators import nearest_marked, parent_calls
+from wavescope.analyze.calls.call_tree import nearest_marked, parent_calls
 from wavescope.analyze.work.operator_work import OperatorWork
 from wavescope.analyze.work.roles import MatrixCall, Module, roles_of, tells_roles
 from wavescope.arrays.coded_columns import distinct

@@ -6,7 +6,7 @@ import enum
 from typing import NamedTuple
 
 from wavescope.analyze.work.operator_work import OperatorWork
-from wavescope.model.chips import Board
+from wavescope.model.chips.board_table import Board
 
 _NS_PER_S = 1_000_000_000
 _GIGA, _TERA = 1e9, 1e12

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze import operators
+from wavescope.analyze.calls.outermost import with_all_calls
 from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.work.arguments import FP32
 from wavescope.analyze.work.attribution import ServedCalls, served_calls
@@ -27,7 +28,7 @@ from wavescope.analyze.work.roofline import (
     shortest_time,
 )
 from wavescope.arrays.groups import group_sums
-from wavescope.model.chips import Board, find_board
+from wavescope.model.chips.board_table import Board, find_board
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 
@@ -140,7 +141,7 @@ def uses_of_operators(trace: Trace, captures: Sequence[Trace] = ()) -> OperatorU
     What a graph replays is the use of the operators under which it was captured, in this trace or
     in `captures`. Of a sampled trace there are none.
     """
-    trace = operators.with_all_calls(trace)
+    trace = with_all_calls(trace)
     ops = trace.ops
     ops.load("gpu", "name", "start_ns", "end_ns")
     is_kernel = trace.op_kind == OpKind.KERNEL

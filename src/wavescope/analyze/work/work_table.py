@@ -66,12 +66,12 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
             lambda use: use.bound.value if use.bound else None
         ),
         ResultColumn(
-            "percent_of_peak", "% of peak", Unit.PERCENT, "shortest possible by actual time"
+            "percent_of_peak", "% of peak", Unit.PERCENT, "shortest possible time / actual time"
         ).of(lambda use: use.percent_of_peak),
         ResultColumn(
             "above_roofline_ns", "Above roofline", Unit.NS, "time beyond the shortest possible"
         ).of(lambda use: use.above_roofline_ns),
-        ResultColumn("tflops_per_s", "TFLOP/s", Unit.NONE, "operations by GPU time").of(
+        ResultColumn("tflops_per_s", "TFLOP/s", Unit.NONE, "operations / GPU time").of(
             lambda use: _rounded(use.tflops_per_s)
         ),
         ResultColumn("calls", "Calls", Unit.COUNT, "calls that launched kernels").of(
@@ -80,7 +80,7 @@ def _columns(kernel_time_ns: int) -> tuple[ColumnOf[OperatorUse], ...]:
         ResultColumn("percent", "Share", Unit.PERCENT, "of the time of all kernels").of(
             lambda use: percent_of(use.gpu_time_ns, kernel_time_ns)
         ),
-        ResultColumn("tb_per_s", "TB/s", Unit.NONE, "bytes by GPU time").of(
+        ResultColumn("tb_per_s", "TB/s", Unit.NONE, "bytes / GPU time").of(
             lambda use: _rounded(use.tb_per_s)
         ),
         ResultColumn("flops_per_byte", "FLOP/B", Unit.NONE, "arithmetic intensity").of(

@@ -1,4 +1,7 @@
-"""Thread traces (ATT) of kernels, captured with rocprofv3 and its trace decoder."""
+"""Thread traces (ATT) of kernels, captured with rocprofv3 and its trace decoder.
+
+More than six names go out: `doctor` says by what names to find rocprofv3 and its decoder.
+"""
 
 from wavescope.collect.capture.options import INPUT_NAME, CaptureOptions, command_line, input_text
 from wavescope.collect.capture.rocprofv3 import (

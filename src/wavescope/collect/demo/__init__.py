@@ -2,6 +2,8 @@
 
 Recorded is a real engine where its runtime was fetched, else a program that is compiled here, else
 the same program in Python. Where none runs, `demo_trace` computes a trace of the same shape.
+
+More than six names go out: users write the engine's tiny model for programs of their own.
 """
 
 from wavescope.collect.demo.generated_trace import DemoOptions, demo_trace

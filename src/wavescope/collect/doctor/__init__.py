@@ -1,4 +1,8 @@
-"""What works on this machine, and how to get what is missing; works without NumPy, too."""
+"""What works on this machine, and how to get what is missing; works without NumPy, too.
+
+More than six names go out: `wavescope doctor` shows checks, states and kept folders, each alone in
+Python.
+"""
 
 from wavescope.collect.doctor.check import (
     Check,

@@ -1,4 +1,8 @@
-"""Records a program: runs it with the collector inside, and makes a trace of what it left."""
+"""Records a program: runs it with the collector inside, and makes a trace of what it left.
+
+More than six names go out: to record, to wait dormant, to recover and to merge are four entries
+with results of their own.
+"""
 
 from wavescope.collect.recording.dormant import DormantRun, run_dormant
 from wavescope.collect.recording.injection import collector_self_test

@@ -2,6 +2,9 @@
 
 A runtime is a folder of unpacked packages of the distribution, in a cache of the user's. A program
 is run on it by the dynamic linker in that folder; nothing of the machine is changed.
+
+More than six names go out: runtimes are listed, fetched, chosen and removed, and a command is run
+on one.
 """
 
 from wavescope.collect.runtimes.cache import cache_folder, remove_runtime

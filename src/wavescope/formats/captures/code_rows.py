@@ -197,7 +197,7 @@ def _numbers(name: str, cells: Sequence[Any], notes: CaptureNotes) -> Integers:
     unusable = sum(integer(cell, 0) != integer(cell, 1) for cell in cells)
     if unusable:
         notes.repaired.add(
-            f"{unusable:,} values of column {name} in code.json are no integers of 64 bits "
+            f"{unusable:,} values of column {name} in code.json are not 64-bit integers "
             "and count as 0"
         )
     return values

@@ -211,13 +211,11 @@ def _csv_agent(row: Row) -> AgentFacts:
     return AgentFacts(
         chip=row.get("name", ""),
         product=row.get("product_name", ""),
-        node_id=_number(row, "node_id"),
         cu_count=_number(row, "cu_count"),
         simds_per_cu=_number(row, "simd_per_cu"),
         waves_per_simd=_number(row, "max_waves_per_simd"),
         lds_kib=_number(row, "lds_size_in_kb"),
         wave_size=_number(row, "wave_front_size"),
-        xcc_count=_number(row, "num_xcc"),
     )
 
 
@@ -371,11 +369,9 @@ def _rocpd_agent(chip: str, product: str, extra: object) -> AgentFacts:
     return AgentFacts(
         chip=chip,
         product=product,
-        node_id=number("node_id"),
         cu_count=number("cu_count"),
         simds_per_cu=number("simd_per_cu"),
         waves_per_simd=number("max_waves_per_simd"),
         lds_kib=number("lds_size_in_kb"),
         wave_size=number("wave_front_size"),
-        xcc_count=number("num_xcc"),
     )

@@ -301,7 +301,7 @@ class Reading:
     def _take_own(self, member: str) -> None:
         if self._has_begun:
             # Some events were read without knowing what their tracks stand for.
-            self.notes.set("tables that follow their events were left out", 1)
+            self.notes.set("tables of wavescope that came after the first events were left out", 1)
         else:
             # Most files are another tool's.
             from wavescope.formats.chrome.own_export import OwnExport  # noqa: PLC0415

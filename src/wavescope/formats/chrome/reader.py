@@ -245,9 +245,9 @@ class _Import(Closing):
         counts = self.file.tables.counts
         sentences = (
             ("ends of events had no begin", self.slices.unmatched_ends),
-            ("elements of the event list are no objects", counts.not_objects),
+            ("elements of the event list are not objects", counts.not_objects),
             ("texts held invalid UTF-8, which was replaced", counts.replaced_texts),
-            ("times were no numbers that can be read", counts.unusable_times),
+            ("times could not be read as numbers", counts.unusable_times),
             ("top-level members were too large to keep", counts.dropped_metadata),
             ("file is cut short: the events up to there were read", int(counts.truncated)),
         )

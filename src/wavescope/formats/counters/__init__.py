@@ -1,4 +1,8 @@
-"""Hardware counters in files: workload folders, counter CSVs, and what rocprofv3 leaves."""
+"""Hardware counters in files: workload folders, counter CSVs, and what rocprofv3 leaves.
+
+More than six names go out: workload folders, loose counter files and passes are each read and
+written.
+"""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ class CounterPivot:
         for note in notes:
             self.notes.add(note)
         if self._spoiled:
-            self.notes.add(f"{name}: {self._spoiled:,} values are no numbers and were left out")
+            self.notes.add(f"{name}: {self._spoiled:,} values are not numbers and were left out")
             self._spoiled = 0
         self._file += 1
 

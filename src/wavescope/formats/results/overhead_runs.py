@@ -87,7 +87,7 @@ def _case(document: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         return ()
     case = _field(document, "case", dict)
     if len(case) > _MOST_CASE_PARTS:
-        raise _WrongValueError(f"{len(case)} parts are no case")
+        raise _WrongValueError(f"a case has at most {_MOST_CASE_PARTS} parts, not {len(case)}")
     return tuple((key[:_LONGEST_KEY], _text(case, key)) for key in case)
 
 

@@ -248,7 +248,7 @@ class AgentNames:
         known = {agent: self._gpu(agent) for agent in dict.fromkeys(agents)}
         found = np.array([known[agent] for agent in agents], np.int64)
         self._rows.builder.notes.add(
-            "ops whose agent is no known GPU, counted for GPU 0", int((found < 0).sum())
+            "ops whose agent is not a known GPU, counted for GPU 0", int((found < 0).sum())
         )
         return np.maximum(found, 0)
 

@@ -128,7 +128,7 @@ class Rocprofv3Slices:
             [shown_kernel_name(name) for name in self._texts(columns["name"])]
         )
         self._rows.builder.notes.add(
-            "ops whose agent is no known GPU, counted for GPU 0", int((gpus < 0).sum())
+            "ops whose agent is not a known GPU, counted for GPU 0", int((gpus < 0).sum())
         )
         gpus = np.maximum(gpus, 0)
         index = columns["queue_index"]

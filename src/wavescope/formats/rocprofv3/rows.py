@@ -33,7 +33,7 @@ from wavescope.model.columns import (
 )
 from wavescope.model.op_kinds import MARKER_TYPE
 
-_NO_COUNTER_VALUE = "counter values that are no numbers, left out"
+_NO_COUNTER_VALUE = "counter values that are not numbers, left out"
 
 
 @dataclass

@@ -1,4 +1,8 @@
-"""Traces as timelines: what the writers of Chrome JSON and of Perfetto, and the viewer, share."""
+"""Traces as timelines: what the writers of Chrome JSON and of Perfetto, and the viewer, share.
+
+More than six names go out: both writers and the viewer put their own slices together from the same
+parts.
+"""
 
 from wavescope.formats.timeline.counter_series import Samples, Span, StepSeries
 from wavescope.formats.timeline.slices import EventBody, Pieces, SliceColumns

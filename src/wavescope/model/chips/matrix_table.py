@@ -23,7 +23,7 @@ class MatrixInstruction(NamedTuple):
 
     name: str
     unit: str
-    """xdl, sgemm, dgemm or wmma: chooses the rule of waits."""
+    """xdl, sgemm, dgemm or wmma: decides how long to wait."""
     blocks: int
     """Products of the named size that it computes at once."""
     cycles: int

@@ -1,4 +1,7 @@
-"""Metrics of counters for people: tables in their own units, pages, drawings; and as a database."""
+"""Metrics of counters for people: tables in their own units, pages, drawings; and as a database.
+
+More than six names go out: each is one output, in a format of its own.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wavescope.analyze.operators import parent_calls
+from wavescope.analyze.calls.call_tree import parent_calls
 from wavescope.model.columns import CALLS
 from wavescope.view.answers.facts import (
     arguments_of,

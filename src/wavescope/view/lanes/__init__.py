@@ -5,6 +5,6 @@
 
 from wavescope.view.lanes.growing import GrowingLanes
 from wavescope.view.lanes.lane import Lane, Times
-from wavescope.view.lanes.packing import PackedLanes, Packing, Ranges, packed_lanes
+from wavescope.view.lanes.packing import Packing, Ranges, packed_lanes
 
-__all__ = ["GrowingLanes", "Lane", "PackedLanes", "Packing", "Ranges", "Times", "packed_lanes"]
+__all__ = ["GrowingLanes", "Lane", "Packing", "Ranges", "Times", "packed_lanes"]

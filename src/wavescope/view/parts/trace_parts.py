@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from wavescope.analyze.operators import OPERATOR_CATEGORIES, working_operators
+from wavescope.analyze.calls.outermost import OPERATOR_CATEGORIES, working_operators
 from wavescope.arrays import Array
 from wavescope.model.columns import CALLS, COUNTERS, LINKS, MARKERS, OPS, Table
 from wavescope.model.source import Derivation, TraceSource

@@ -1,10 +1,13 @@
-"""The rows of a timeline: GPUs, queues, copies, markers, host calls and values over time."""
+"""The rows of a timeline: GPUs, queues, copies, markers, host calls and values over time.
+
+More than six names go out: rows are read, drawn and coloured in three rooms, by their kind and
+their place.
+"""
 
 from wavescope.view.rows.places import (
     HostPlace,
     OpPlace,
     Place,
-    host_row_id,
     op_row_id,
     place_of,
 )
@@ -23,7 +26,6 @@ __all__ = [
     "RowLabels",
     "RowTree",
     "Series",
-    "host_row_id",
     "op_row_id",
     "place_of",
     "queue_depths",

@@ -44,11 +44,6 @@ def op_row_id(gpu: int, queue: int, kind: OpKind) -> str:
     return OpPlace(gpu, None if kind in _COPYING else queue).row_id
 
 
-def host_row_id(table: str, process: int, thread: int) -> str:
-    """The row of a marker or call of a thread."""
-    return HostPlace(process, thread, table).row_id
-
-
 def place_of(row_id: str) -> Place | None:
     """The place whose row has that id; None where it is no row of ranges."""
     kind, *numbers = row_id.split("/")

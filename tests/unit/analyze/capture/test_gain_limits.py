@@ -14,7 +14,7 @@ from wavescope.analyze.capture.plan import KernelCounters, plan_result
 from wavescope.analyze.capture.plan.memory_requests import lane_bytes
 from wavescope.analyze.capture.plan.plan import planned_changes
 from wavescope.analyze.traffic import TrafficOptions, kernel_traffic
-from wavescope.model.chips import chip_named
+from wavescope.model.chips.chip_table import chip_named
 from wavescope.model.result import Finding
 
 LOAD = "global_load_dwordx4 v[8:11], v[2:3], off"

@@ -22,7 +22,7 @@ from wavescope.analyze.occupancy import StatedResources
 from wavescope.errors import UsageError
 from wavescope.formats.captures import find_captures, load_capture
 from wavescope.model.capture import Capture, KernelFacts
-from wavescope.model.chips import chip_named
+from wavescope.model.chips.chip_table import chip_named
 
 
 def loaded(builder: CaptureBuilder, folder: Path) -> Capture:

@@ -12,7 +12,7 @@ from tests.plan_contexts import a_context, analysis
 from wavescope.analyze.capture.plan import KernelCounters, plan_result
 from wavescope.analyze.capture.plan.plan import Priority, planned_changes, priority_of
 from wavescope.errors import UsageError
-from wavescope.model.chips import chip_named
+from wavescope.model.chips.chip_table import chip_named
 from wavescope.model.counters import CounterTable
 from wavescope.model.result import Severity
 

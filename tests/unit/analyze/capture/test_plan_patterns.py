@@ -24,7 +24,7 @@ from wavescope.analyze.capture.plan.patterns import (
     spills,
 )
 from wavescope.analyze.traffic import TrafficOptions, kernel_traffic
-from wavescope.model.chips import chip_named
+from wavescope.model.chips.chip_table import chip_named
 
 LOAD = "buffer_load_dwordx4 v[8:11], v1, s[0:3], 0 offen"
 WAIT = "s_waitcnt vmcnt(0)"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.builders import TraceMaker, a_trace
 from tests.sampled_runs import simulated_run
 from tests.unit.analyze.flame.flame_paths import Path, by_path
+from wavescope.analyze.calls.call_tree import parent_calls
 from wavescope.analyze.flame import FlameOptions, FlameTree, StackTime, flame_result, flame_tree
-from wavescope.analyze.operators import parent_calls
 from wavescope.analyze.summary import KernelSummaryOptions, OpChoice, kernel_summary
 from wavescope.model.selection import Selection
 from wavescope.model.trace import Trace

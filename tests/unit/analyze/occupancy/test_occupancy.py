@@ -10,7 +10,7 @@ from wavescope.analyze.occupancy import KernelResources, Occupancy, occupancy_of
 from wavescope.analyze.occupancy.limits import Limiter, levels
 from wavescope.analyze.occupancy.resources import allocated_vgprs
 from wavescope.errors import UsageError
-from wavescope.model.chips import chip_named, chips
+from wavescope.model.chips.chip_table import chip_named, chips
 
 
 def an_occupancy(chip: str, vgprs: int, **more: int) -> Occupancy:

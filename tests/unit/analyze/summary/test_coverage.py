@@ -27,7 +27,7 @@ def test_a_trace_that_says_nothing_has_unknown_coverage() -> None:
             a_trace().with_coverage(10, 5, skipped=2, lost=1).with_coverage(10, 10),
             "15 of 20 dispatches timed (75.0 %), 2 skipped, 1 lost, 2 unaccounted for",
         ),
-        (a_trace().with_coverage(0, 3), "3 dispatches timed; the recorder saw none pass"),
+        (a_trace().with_coverage(0, 3), "3 dispatches timed; the recorder counted none"),
     ],
 )
 def test_the_sentence_adds_up_all_rows(maker: TraceMaker, sentence: str) -> None:

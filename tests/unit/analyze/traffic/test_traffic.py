@@ -26,7 +26,7 @@ from wavescope.analyze.traffic.requests import (
     read_transfer,
     write_transfer,
 )
-from wavescope.model.chips import chip_named
+from wavescope.model.chips.chip_table import chip_named
 
 
 def traffic_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from wavescope.analyze.operators import RecordedInputs
+from wavescope.analyze.calls.call_inputs import RecordedInputs
 from wavescope.analyze.work.arguments import Arguments
 from wavescope.analyze.work.formulas import FORMULAS
 from wavescope.analyze.work.operator_work import OperatorWork

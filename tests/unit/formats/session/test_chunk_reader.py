@@ -485,7 +485,7 @@ def test_a_pattern_in_a_session_that_is_none_shows_all(tmp_path: Path, pattern: 
         assert trace.ops["start_ns"].tolist() == [10, 60, 80, 91, 95, 96]
         assert trace.coverage["timed"].tolist() == [5]
         notes = [note for note, _ in trace.notes]
-    assert notes == ["the pattern of kernels is no regular expression: all are shown"]
+    assert notes == ["the pattern of kernels is not a regular expression: all are shown"]
 
 
 def test_copies_are_no_dispatches_in_the_coverage(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from wavescope.view.rows import (
     OpPlace,
     Row,
     RowKind,
-    host_row_id,
     op_row_id,
     place_of,
 )
@@ -286,7 +285,7 @@ def test_ids_tell_the_place() -> None:
     assert op_row_id(1, 2, OpKind.KERNEL) == "queue/1/2"
     assert op_row_id(1, 2, OpKind.FILL) == op_row_id(1, 7, OpKind.COPY) == "copies/1"
     assert op_row_id(1, 2, OpKind.BARRIER) == ""
-    assert host_row_id("calls", -2, 5) == "calls/-2/5"
+    assert HostPlace(-2, 5, "calls").row_id == "calls/-2/5"
     assert place_of("queue/1/-2") == OpPlace(1, -2)
     assert place_of("copies/1") == OpPlace(1, None)
     assert place_of("markers/0/9") == HostPlace(0, 9, "markers")

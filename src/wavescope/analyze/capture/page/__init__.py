@@ -1,4 +1,7 @@
-"""What the page of a capture shows: source beside instructions, waves over time, every table."""
+"""What the page of a capture shows: source beside instructions, waves over time, every table.
+
+More than six names go out: a report is a record of views and rows, and the page draws each.
+"""
 
 from wavescope.analyze.capture.page.page_data import (
     CaptureReport,

@@ -16,7 +16,7 @@ from wavescope.analyze.traffic import (
     mean_counters,
 )
 from wavescope.errors import UsageError
-from wavescope.model.chips import Chip, find_chip
+from wavescope.model.chips.chip_table import Chip, find_chip
 from wavescope.model.counters import CounterTable
 from wavescope.names.kernel_names import kernel_key, short_name
 

@@ -16,7 +16,7 @@ from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
 from wavescope.model.capture import Capture, Integers, KernelFacts
-from wavescope.model.chips import Chip, Product, find_chip
+from wavescope.model.chips.chip_table import Chip, Product, find_chip
 
 _KINDS = (Kind.VMEM_LOAD, Kind.LOAD_TO_LDS, Kind.VMEM_STORE, Kind.ATOMIC)
 _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(

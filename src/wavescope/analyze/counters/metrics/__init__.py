@@ -1,4 +1,7 @@
-"""The metrics of a chip: what they mean, how they are computed, and a user's own beside them."""
+"""The metrics of a chip: what they mean, how they are computed, and a user's own beside them.
+
+More than six names go out: lists, charts and users' own metrics start from the same catalogue.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Rooflines: how many operations kernels do for each byte, and what the chip can."""
+"""Rooflines: how many operations kernels do for each byte, and what the chip can.
+
+More than six names go out: a roofline is a record of ceilings and points, which plots and tables
+read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What of one rank's trace the comparison of ranks needs, small enough to travel."""
+"""What of one rank's trace the comparison of ranks needs, small enough to travel.
+
+More than six names go out: a digest is a record of tables, and each is read elsewhere.
+"""
 
 from wavescope.analyze.ranks.digest.coding import UnreadableDigestError, decoded, encoded
 from wavescope.analyze.ranks.digest.digest_options import DigestOptions

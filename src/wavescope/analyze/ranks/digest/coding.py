@@ -219,5 +219,5 @@ def _uses(reader: ColumnReader) -> tuple[CollectiveUse, ...]:
 
 def _whole(values: list[Any]) -> list[int]:
     if not all(type(value) is int for value in values):
-        raise TypeError("a number is none")
+        raise TypeError("a value is not a whole number")
     return values

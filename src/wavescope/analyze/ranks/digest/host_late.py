@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.operators import with_all_calls
+from wavescope.analyze.calls.outermost import with_all_calls
 from wavescope.analyze.ops.op_links import OpLinks, op_links
 from wavescope.analyze.ranks.digest.rank_digest import UNKNOWN
 from wavescope.analyze.ranks.digest.rank_ops import RankOps

@@ -100,7 +100,7 @@ def clocks_not_comparable(context: RankContext) -> list[Finding]:
             f"the clocks of {len(apart)} of {len(job)} ranks cannot be compared",
             f"{context.ranks_name(apart)}: "
             + (_joined(filter(None, reasons[:_SHOWN])) or "nothing ties them to the others"),
-            "exchanges with them are told by durations only; "
+            "of exchanges with them only the durations are known; "
             + (
                 "look for restarts and steps of the clock in the time recorded, and at `mismatches`"
                 if is_contradicted
@@ -136,8 +136,8 @@ def ranks_missing(context: RankContext) -> list[Finding]:
             if missing_count > 0
             else "members of groups are missing",
             _joined([*told, *sentences[:_SHOWN]]),
-            "who comes last is told among those given: skew and waiting are at least, transfer "
-            "times at most; give the other ranks' traces, too",
+            "who comes last is known of the given ranks only: skew and waiting are lower bounds, "
+            "transfer times upper bounds; give the traces of the other ranks, too",
             numbers={"missing_count": max(missing_count, 0), "world_size": world or None},
         )
     ]

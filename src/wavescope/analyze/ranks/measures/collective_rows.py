@@ -338,7 +338,7 @@ def _basis(measures: JobMeasures, place: int, timed: int, exchange_count: int, p
     if partial:
         words.append(f"{partial:,} lack members")
     if timed and (partial or given < group.size):
-        words.append("skew and wait are at least, transfer at most")
+        words.append("skew and wait are lower bounds, transfer is an upper bound")
     return "; ".join(words) or "all members"
 
 

@@ -61,8 +61,10 @@ def mismatches_table(measures: JobMeasures) -> ResultTable:
 
 _GROUP_COLUMNS: tuple[ColumnOf[_GroupRow], ...] = (
     ResultColumn("group", "Group", Unit.NAME, "name and description").of(lambda row: row.name),
-    ResultColumn("ranks", "Ranks", Unit.NAME, "members that were given").of(lambda row: row.ranks),
-    ResultColumn("member_count", "Given", Unit.COUNT, "members that were given").of(
+    ResultColumn("ranks", "Ranks", Unit.NAME, "members whose traces were given").of(
+        lambda row: row.ranks
+    ),
+    ResultColumn("member_count", "Given", Unit.COUNT, "how many of them").of(
         lambda row: len(row.group.members)
     ),
     ResultColumn("group_size", "Size", Unit.COUNT, "ranks in the group, as recorded").of(
@@ -77,9 +79,12 @@ _GROUP_COLUMNS: tuple[ColumnOf[_GroupRow], ...] = (
     ResultColumn("wait_ns", "Wait", Unit.NS, "last arrival - own, over members and exchanges").of(
         lambda row: int(row.times.wait_ns.sum()) if row.times.is_timed.any() else None
     ),
-    ResultColumn("matched_by", "Matched by", Unit.NAME, "what tells that collectives are one").of(
-        lambda row: row.group.matched_by.value
-    ),
+    ResultColumn(
+        "matched_by",
+        "Matched by",
+        Unit.NAME,
+        "what shows which collectives of the ranks belong together",
+    ).of(lambda row: row.group.matched_by.value),
     ResultColumn("confidence", "Confidence", Unit.NONE, "0 to 1: how sure the matching is").of(
         lambda row: float(row.group.confidence)
     ),

@@ -127,10 +127,13 @@ _COLUMNS: tuple[ColumnOf[StageRow], ...] = (
     ResultColumn("bubble_percent", "Bubble %", Unit.PERCENT, "bubble / pipeline's step").of(
         lambda row: row.bubble_percent
     ),
-    ResultColumn("bubble_ns", "Bubble", Unit.NS, "no compute, nor exposed but sends, median").of(
-        lambda row: row.bubble_ns
-    ),
-    ResultColumn("step_count", "Steps", Unit.COUNT, "steps it is told of").of(
+    ResultColumn(
+        "bubble_ns",
+        "Bubble",
+        Unit.NS,
+        "neither compute nor exposed communication but sends, median",
+    ).of(lambda row: row.bubble_ns),
+    ResultColumn("step_count", "Steps", Unit.COUNT, "steps that the figures are of").of(
         lambda row: row.step_count
     ),
     ResultColumn("told_by", "Told by", Unit.NAME, "what shows the stages").of(

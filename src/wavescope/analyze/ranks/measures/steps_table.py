@@ -129,7 +129,7 @@ def _waits(measures: JobMeasures) -> dict[int, int]:
 
 
 _FIRST_COLUMNS: tuple[ColumnOf[StepRow], ...] = (
-    ResultColumn("step", "Step", Unit.NONE, "number within what ranks have in common").of(
+    ResultColumn("step", "Step", Unit.NONE, "number among the steps that ranks have in common").of(
         lambda row: row.step
     ),
     ResultColumn("label", "Label", Unit.NONE, "number in its marker's name").of(

@@ -4,6 +4,8 @@
 ranks of the same role or equal groups take, and names ranks, hosts, GPU models or links that cost
 the job time beyond the natural spread. A rank is named only if two witnesses agree: its own
 time, for which no clock but its own is needed, and the path in common time.
+
+More than six names go out: a report is made of records that pages and findings read.
 """
 
 from wavescope.analyze.ranks.stragglers.report import (

@@ -304,7 +304,7 @@ def _kernel_pattern(text: str, notes: Notes) -> re.Pattern[str] | None:
     try:
         return compiled(text)
     except UsageError:
-        notes.add("the pattern of kernels is no regular expression: all are shown")
+        notes.add("the pattern of kernels is not a regular expression: all are shown")
         return None
 
 

@@ -36,7 +36,7 @@ def test_an_order_that_is_said_counts_more_than_times() -> None:
 
 
 @pytest.mark.parametrize(
-    ("order", "words"), [("bnxb", "no order of runs"), ("bbn", "2 base and 1 new")]
+    ("order", "words"), [("bnxb", "not an order of runs"), ("bbn", "2 base and 1 new")]
 )
 def test_an_order_that_cannot_be(order: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):

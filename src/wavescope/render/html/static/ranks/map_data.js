@@ -1,7 +1,7 @@
 // A map's data as the page carries it, unpacked: measures by rank and column, and what columns are.
 
 import { unpacked } from "../timeline/packed_columns.js";
-import { duration, position } from "../timeline/time_text.js";
+import { position } from "../timeline/time_text.js";
 import { valueOf } from "./cells.js";
 import { ownTime } from "./view_command.js";
 
@@ -71,11 +71,6 @@ export class MapData {
     const span = this.width * this.columns;
     const place = (/** @type {number} */ at) => position(at * this.width, this.width / 10, span);
     return `${place(column)} to ${place(column + 1)}`;
-  }
-
-  /** How long one column is, for the caption. */
-  columnWidthText() {
-    return this.kind === "time" ? duration(this.width) : "";
   }
 
   /**

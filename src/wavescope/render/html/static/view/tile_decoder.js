@@ -93,11 +93,6 @@ export function cutTile(tile, from, count, startTime, endTime) {
   };
 }
 
-/** @returns {import("../timeline/types").Boxes} */
-export function noBoxes() {
-  return newBoxes(0);
-}
-
 /**
  * @param {number} length
  * @returns {import("../timeline/types").Boxes}

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from wavescope.analyze.operators.attribution import Numbers
-from wavescope.analyze.operators.call_tree import NO_CALL, nearest_marked, parent_calls
-from wavescope.analyze.operators.outermost import (
+from wavescope.analyze.calls.call_tree import NO_CALL, nearest_marked, parent_calls
+from wavescope.analyze.calls.outermost import (
     PYTHON_CATEGORY,
+    Numbers,
     call_lanes,
     calls_of_categories,
     operator_rows,

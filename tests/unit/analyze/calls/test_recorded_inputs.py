@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.builders import a_trace
-from wavescope.analyze.operators import RecordedInputs, recorded_inputs
+from wavescope.analyze.calls.call_inputs import RecordedInputs, recorded_inputs
 
 
 def inputs_of(*texts: str) -> list[RecordedInputs]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.operators.outermost import call_lanes, operator_rows
+from wavescope.analyze.calls.outermost import call_lanes, operator_rows
 from wavescope.analyze.ops.op_links import op_links
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import different_rows
