@@ -235,7 +235,7 @@ void no_signal_is_read_after_its_release() {
   signal_destroy(made);
 }
 
-// A claim of a thread that the processor has left is waited for asleep, and whoever asked to cancel the waiting thread waits, too.
+// A claim of a thread that the processor has left is waited for asleep, by a thread that is not cancelled meanwhile.
 void who_waits_for_a_claim_sleeps() {
   SlotsInPlace slots;
   hsa_signal_t signal{};
