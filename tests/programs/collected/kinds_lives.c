@@ -318,6 +318,7 @@ static void* submit_many(void* submitted) {
     ++*(int*)submitted;
   }
   for (;;) pause();
+  return NULL;
 }
 
 static int cancelled(void) {
