@@ -70,6 +70,31 @@ def test_a_trace_that_does_not_fit_leaves_exit_code_and_records() -> None:
     assert done.stdout.splitlines() == ["done", Path(hint.group(1)).name]
 
 
+def test_a_limit_on_files_that_keeps_the_trace_out_is_named() -> None:
+    program = (sys.executable, "-c", MARKS, "2000")
+    limited = ("prlimit", "--fsize=100000", *WAVESCOPE, "trace", "-q", "-o", "trace.db", *program)
+    done = finished(*limited)
+
+    assert (done.returncode, done.stdout) == (7, "done\n")
+    first, second = done.stderr.splitlines()
+    assert first.startswith("error: the program was recorded, but its records could not be merged")
+    assert first.endswith("; ulimit -f allows no file of more than 100.0 kB")
+    assert second.startswith("hint: they are kept: wavescope recover ")
+
+
+def test_what_a_recorder_within_the_program_recorded_is_said_to_be_there() -> None:
+    inner = (*WAVESCOPE, "trace", "-q", "-o", "inner.db", sys.executable, "-c", MARKS, "3")
+    done = finished(*WAVESCOPE, "trace", "-q", "-o", "outer.db", *inner)
+
+    assert (done.returncode, done.stdout) == (7, "done\n")
+    told = (
+        f"a recorder within the program recorded what it started: see {Path('inner.db').absolute()}"
+    )
+    assert told in done.stderr
+    assert "no process of the program used a GPU" not in done.stderr
+    assert [path.name for path in sorted(Path().iterdir()) if path.suffix != ""] == ["inner.db"]
+
+
 def test_a_disk_without_any_room_leaves_the_exit_code() -> None:
     program = (sys.executable, "-c", MARKS, "100")
     done = on_small_disk("8k", *WAVESCOPE, "trace", "-q", "-o", "disk/trace.db", *program)
