@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -25,6 +25,7 @@ from wavescope.collect.recording.merge_trouble import merge_error
 from wavescope.collect.recording.obstacles import other_tools_sentences, why_nothing
 from wavescope.collect.recording.triggers import Triggers
 from wavescope.collect.running_sessions import (
+    after_a_moment,
     outliving,
     registered,
     require_no_recorder,
@@ -331,8 +332,8 @@ def merged(run: RecordedRun, progress: Progress = no_progress) -> Recording:
 
 def _merged(run: RecordedRun, progress: Progress) -> Recording:
     options, session, end = run.options, run.session, run.end
+    running = after_a_moment(lambda: _running(session))
     bases = process_bases(path.name for path in session.iterdir())
-    running = _running(session, bases)
     kept = session if running or (options.keep_chunks and bases) else None
     output, notes = None, tuple[tuple[str, int], ...]()
     if bases:
@@ -348,8 +349,9 @@ def _merged(run: RecordedRun, progress: Progress) -> Recording:
     return Recording(end, output, kept, running, notes, reasons)
 
 
-def _running(session: Path, bases: Sequence[str]) -> tuple[int, ...]:
+def _running(session: Path) -> tuple[int, ...]:
     """Those that record, also as another user, and those that may begin to."""
+    bases = process_bases(path.name for path in session.iterdir())
     recording = {_pid_of(base) for base in bases if still_runs(base)}
     return tuple(sorted(recording | set(outliving(session))))
 
