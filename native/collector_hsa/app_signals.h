@@ -98,10 +98,11 @@ class AppSignals {
 
   const HsaApi& api_;
   SlotPool& pool_;
-  mutable std::atomic<bool> has_any_{false};
-  alignas(64) std::atomic<uint64_t> being_read_{0};  // by the watch: the number of the first slot << 8 | how many
   Entry* const table_;  // a signal stays for ever: the runtime uses their addresses again
   Times* const times_;  // by the place in the table; apart from it, because few have any
+  mutable std::atomic<bool> has_any_{false};
+  // By the watch: the number of the first slot << 8 | how many. Alone in its line, as the watch writes it all the time.
+  alignas(64) std::atomic<uint64_t> being_read_{0};
 };
 
 }  // namespace wavescope

@@ -57,6 +57,7 @@ Collector::Collector(const HsaApi& api, Session& session, const Settings& settin
       session_(session),
       mode_(settings.mode),
       interception_(possible(settings.interception)),
+      switch_word_(session.control().switch_word()),
       agents_(api_, session.facts()),
       pool_(api_, agents_, state_of(session).pending),
       app_signals_(api_, pool_),
@@ -222,7 +223,7 @@ void Collector::last_sweep(void* collector) {
   for (auto& pending : self->copies_.pending()) pending->sweep(self->op_log_, self->agents_, now_ns, true);
   self->op_log_.trim();
   self->agents_.finish_pairs();
-  self->active_.store(false, std::memory_order_relaxed);
+  self->become_inactive();
   self->session_.facts().append(Fact("cost")
                                     .add("worker_cpu_ns", thread_cpu_ns() + self->watch_.cpu_ns())
                                     .add("sweeps", self->worker_.rounds())
@@ -231,7 +232,12 @@ void Collector::last_sweep(void* collector) {
 
 void Collector::forget_in_child() {
   is_in_child_.store(true, std::memory_order_relaxed);
+  become_inactive();
+}
+
+void Collector::become_inactive() {
   active_.store(false, std::memory_order_relaxed);
+  switch_word_.store(&Control::kAskAlways, std::memory_order_relaxed);
 }
 
 bool Collector::finish(uint64_t limit_ns) {

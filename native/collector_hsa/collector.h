@@ -49,6 +49,8 @@ class Collector {
 
   // False in a forked child and after the end: nothing is recorded then.
   bool active() const { return active_.load(std::memory_order_relaxed); }
+  // Both at once: Control::kOff or kOn of an active one, or what says that more is to be asked.
+  uint32_t switched() const { return __atomic_load_n(switch_word_.load(std::memory_order_relaxed), __ATOMIC_RELAXED); }
   bool is_in_child() const { return is_in_child_.load(std::memory_order_relaxed); }
   void forget_in_child();
 
@@ -72,6 +74,7 @@ class Collector {
  private:
   static Worker::Activity sweep_all(void* collector);
   static void last_sweep(void* collector);
+  void become_inactive();
   void write_runtime_fact();
   hsa_status_t intercept(const QueueRequest& request, InterceptedQueue& queue) const;
   bool create_with_own_ring(const QueueRequest& request, Gpu& gpu, InterceptedQueue& queue);
@@ -84,6 +87,7 @@ class Collector {
   const Mode mode_;
   const Interception interception_;
   std::atomic<bool> active_{true};
+  std::atomic<const uint32_t*> switch_word_;
   std::atomic<bool> is_in_child_{false};
   Agents agents_;
   SlotPool pool_;

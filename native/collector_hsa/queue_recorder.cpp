@@ -27,6 +27,11 @@ void make_barrier(hsa_kernel_dispatch_packet_t* place, hsa_signal_t completion) 
   std::memcpy(place, &barrier, sizeof barrier);
 }
 
+void count_paused(WavescopeCounterRecord& counters, uint64_t dispatches) {
+  count(counters.seen, dispatches);
+  count(counters.skipped[WAVESCOPE_SKIP_PAUSED], dispatches);
+}
+
 // By as large pieces as the runtime copies it by, at once: it would wait for bytes that were written apart from each other.
 inline void copy_with_signal(const hsa_kernel_dispatch_packet_t& packet, uint64_t signal,
                              hsa_kernel_dispatch_packet_t* copy) {
@@ -153,22 +158,27 @@ __attribute__((noinline)) void QueueRecorder::on_seldom(const Packet* packets, u
   return count == 1 ? on_one(*packets, way) : on_batch(packets, count, way);
 }
 
+inline bool QueueRecorder::may_know(hsa_signal_t signal) const {
+  return signal.handle != 0 && collector_.app_signals().has_any();
+}
+
 // Each of the ways a packet may go takes over where this ends.
 void QueueRecorder::on_packets(const void* packets, uint64_t count, uint64_t index, void* recorder,
                                hsa_amd_queue_intercept_packet_writer writer) {
   auto* self = static_cast<QueueRecorder*>(recorder);
   const auto* typed = static_cast<const Packet*>(packets);
+  WavescopeCounterRecord& counters = self->pending_.counters();
+  const uint32_t switched = self->collector_.switched();
+  if (count == 1 && switched == Control::kOff && !self->may_know(typed->completion_signal)) {
+    wavescope::count(counters.packets);
+    if (__builtin_expect(is_dispatch(*typed), 1)) count_paused(counters, 1);
+    return self->guard_->pass_up_to(index + 1, typed, count, writer);
+  }
   const RuntimeWay way{*self->guard_, writer};
   way.guard.set_next_index(index + count);
-  const bool is_usual = count == 1 && self->collector_.active() && !self->control_.has_window();
-  if (__builtin_expect(!is_usual, 0)) return self->on_seldom(typed, count, way);
-  const bool is_switched_on = self->control_.is_switched_on();
-  const bool may_be_known = typed->completion_signal.handle != 0 && self->collector_.app_signals().has_any();
-  if (!is_switched_on && may_be_known) return self->on_seldom(typed, 1, way);
-  wavescope::count(self->pending_.counters().packets);
-  if (is_switched_on) return self->record_one(*typed, way);
-  if (is_dispatch(*typed)) self->count_paused(1);
-  way.pass(typed, 1);
+  if (__builtin_expect(count != 1 || switched != Control::kOn, 0)) return self->on_seldom(typed, count, way);
+  wavescope::count(counters.packets);
+  self->record_one(*typed, way);
 }
 
 void QueueRecorder::on_doorbell(uint64_t last_index) {
@@ -212,13 +222,8 @@ void QueueRecorder::while_paused(const Packet* packets, uint64_t count, Way way)
     dispatches += is_dispatch(packets[at]);
     release_signal(packets[at]);
   }
-  count_paused(dispatches);
+  count_paused(pending_.counters(), dispatches);
   way.pass(packets, count);
-}
-
-inline void QueueRecorder::count_paused(uint64_t dispatches) {
-  wavescope::count(pending_.counters().seen, dispatches);
-  wavescope::count(pending_.counters().skipped[WAVESCOPE_SKIP_PAUSED], dispatches);
 }
 
 // Of a packet that is not timed; the signal is at the same place in every kind of packet.

@@ -49,7 +49,6 @@ class QueueRecorder {
   void on_seldom(const Packet* packets, uint64_t count, RuntimeWay way);
   template <typename Way>
   void while_paused(const Packet* packets, uint64_t count, Way way);
-  void count_paused(uint64_t dispatches);
   template <typename Way>
   void on_one(const Packet& packet, Way way);
   template <typename Way>
@@ -57,6 +56,7 @@ class QueueRecorder {
   template <typename Way>
   void on_batch(const Packet* packets, uint64_t count, Way way);
   void pass_on_announced();
+  bool may_know(hsa_signal_t signal) const;
   void release_signal(const Packet& packet);
   bool wanted(const Packet& packet, bool in_batch);
   uint32_t instrument(Packet* packet, bool may_add_packet, uint8_t flags);

@@ -1,7 +1,5 @@
 #include "collector_hsa/ring_guard.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -11,6 +9,7 @@
 #include "collector_hsa/slot_block.h"
 #include "collector_hsa/stalled_queues.h"
 #include "core/clock.h"
+#include "core/not_cancelled.h"
 #include "core/spin_pause.h"
 
 namespace wavescope {
@@ -65,7 +64,7 @@ class Patience {
     const uint64_t now_ns = boottime_ns();
     if (since_ns_ == 0) since_ns_ = now_ns;
     if (now_ns - since_ns_ > limit_ns) return false;
-    usleep(now_ns - since_ns_ > kLongKernelNs ? kLongKernelSleepUs : sleep_us_);
+    sleep_not_cancelled(now_ns - since_ns_ > kLongKernelNs ? kLongKernelSleepUs : sleep_us_);
     return true;
   }
 

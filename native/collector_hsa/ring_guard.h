@@ -44,8 +44,13 @@ class RingGuard {
   void set_next_index(uint64_t next_index) { next_index_ = next_index; }
 
   // Passes packets on as soon as there is room. Called under the queue's lock.
-  void pass(const Packet* packets, uint64_t count, Writer writer) {
-    if (__builtin_expect(passed_ + count > checkpoint_, 0)) return pass_checked(packets, count, writer);
+  void pass(const Packet* packets, uint64_t count, Writer writer) { pass_up_to(next_index_, packets, count, writer); }
+  // The same of packets whose place has not been said.
+  void pass_up_to(uint64_t next_index, const Packet* packets, uint64_t count, Writer writer) {
+    if (__builtin_expect(passed_ + count > checkpoint_, 0)) {
+      set_next_index(next_index);
+      return pass_checked(packets, count, writer);
+    }
     passed_ += count;
     writer(packets, count);
   }

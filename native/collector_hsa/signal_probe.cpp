@@ -1,11 +1,10 @@
 #include "collector_hsa/signal_probe.h"
 
-#include <unistd.h>
-
 #include <cstring>
 
 #include "collector_hsa/slot_block.h"
 #include "core/clock.h"
+#include "core/not_cancelled.h"
 
 namespace wavescope {
 namespace {
@@ -32,7 +31,7 @@ bool completes_signal(const HsaApi& api, hsa_agent_t gpu, uint64_t handle, const
   api.queue_store_write_index(queue, 1);
   api.signal_store(queue->doorbell_signal, 0);
   const uint64_t deadline_ns = boottime_ns() + kPatienceNs;
-  while (value_of(signal) > 0 && boottime_ns() < deadline_ns) usleep(kPauseUs);
+  while (value_of(signal) > 0 && boottime_ns() < deadline_ns) sleep_not_cancelled(kPauseUs);
   const bool completed = value_of(signal) == 0;
   api.queue_destroy(queue);
   return completed;

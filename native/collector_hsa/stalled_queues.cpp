@@ -1,6 +1,6 @@
 #include "collector_hsa/stalled_queues.h"
 
-#include <unistd.h>
+#include "core/not_cancelled.h"
 
 namespace wavescope {
 namespace {
@@ -52,7 +52,7 @@ void StalledQueues::wait_for_room(hsa_signal_t signal, const HsaApi& api) const 
   while (const hsa_queue_t* queue = place->queue.load(std::memory_order_acquire)) {
     if (place->doorbell.load(std::memory_order_acquire) != signal.handle) return;
     if (api.queue_load_write_index(queue) - api.queue_load_read_index(queue) <= kMostWaiting) return;
-    usleep(kSleepUs);
+    sleep_not_cancelled(kSleepUs);
   }
 }
 

@@ -20,10 +20,13 @@ class Control {
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
 
-  bool recording() const { return is_switched_on() && (!windowed_ || in_window(boottime_ns())); }
-  // Its two parts: all that there is to ask where no window was asked for.
-  bool is_switched_on() const { return __atomic_load_n(&page_->recording, __ATOMIC_RELAXED) != 0; }
-  bool has_window() const { return windowed_; }
+  bool recording() const {
+    return __atomic_load_n(&page_->recording, __ATOMIC_RELAXED) != 0 && (!windowed_ || in_window(boottime_ns()));
+  }
+  // Where to read that by itself, as long as this lives: kOff or kOn, or what says neither, after which recording() knows.
+  enum Switch : uint32_t { kOff, kOn, kAsk };
+  const uint32_t* switch_word() const { return windowed_ ? &kAskAlways : &page_->recording; }
+  static constexpr uint32_t kAskAlways = kAsk;
   void pause() { set_recording(0); }
   void resume() { set_recording(1); }
 

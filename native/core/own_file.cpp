@@ -12,6 +12,7 @@
 #include "core/cut_off_guard.h"
 #include "core/file_space.h"
 #include "core/file_thread.h"
+#include "core/not_cancelled.h"
 #include "format/chunk_format.h"
 
 namespace wavescope {
@@ -21,12 +22,13 @@ constexpr mode_t kForThisUserAlone = 0600;
 constexpr uint64_t kFarBeyond = uint64_t{1} << 32;  // of the end of a file that was just made
 constexpr int kHighNumber = 960;  // below 1024, which is the most that many processes may have
 
-// What the program finds in errno is its own.
+// What the program finds in errno is its own, and no thread of it ends in the middle.
 class KeptErrno {
  public:
   ~KeptErrno() { errno = value_; }
 
  private:
+  const NotCancelled not_cancelled_;
   const int value_ = errno;
 };
 

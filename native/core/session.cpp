@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "core/cut_off_guard.h"
 #include "core/file_thread.h"
+#include "core/not_cancelled.h"
 #include "core/process_facts.h"
 
 namespace wavescope {
@@ -86,6 +87,7 @@ Session::Session(const std::string& folder)
 
 Session* Session::open() {
   if (!settings().enabled() || refused.load(std::memory_order_relaxed)) return nullptr;
+  const NotCancelled in_here;
   const std::lock_guard<std::mutex> lock(open_mutex());
   if (Session* session = current_.load(std::memory_order_acquire)) return session;
   if (!make_folder(settings().output)) {

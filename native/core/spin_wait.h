@@ -3,10 +3,9 @@
 #ifndef WAVESCOPE_CORE_SPIN_WAIT_H
 #define WAVESCOPE_CORE_SPIN_WAIT_H
 
-#include <unistd.h>
-
 #include <cstdint>
 
+#include "core/not_cancelled.h"
 #include "core/spin_pause.h"
 
 namespace wavescope {
@@ -14,7 +13,7 @@ namespace wavescope {
 class SpinWait {
  public:
   void a_moment() {
-    if (++moments_ > kMostSpins) usleep(kSleepUs);
+    if (++moments_ > kMostSpins) sleep_not_cancelled(kSleepUs);
     else spin_pause();
   }
 

@@ -235,7 +235,7 @@ void no_signal_is_read_after_its_release() {
   signal_destroy(made);
 }
 
-// A claim of a thread that the processor has left is waited for asleep.
+// A claim of a thread that the processor has left is waited for asleep, by a thread that is not cancelled meanwhile.
 void who_waits_for_a_claim_sleeps() {
   SlotsInPlace slots;
   hsa_signal_t signal{};
@@ -246,16 +246,20 @@ void who_waits_for_a_claim_sleeps() {
   slots.block->tag[0].store(tag_of(generation, kClaimed));
   uint64_t cpu_ns = 0;
   uint64_t waited_ns = 0;
+  std::atomic<bool> came_back{false};
   std::thread waiting([&] {
     const uint64_t began_ns = boottime_ns();
     const uint64_t before_ns = thread_cpu_ns();
     slots.signals->release_signal(signal, false);
     cpu_ns = thread_cpu_ns() - before_ns;
     waited_ns = boottime_ns() - began_ns;
+    came_back = true;
   });
+  pthread_cancel(waiting.native_handle());
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   slots.block->tag[0].store(tag_of(generation, kPending));
   waiting.join();
+  CHECK(came_back);
   CHECK(slots.block->records[0].start == 10 && slots.block->records[0].end == 20);
   CHECK(cpu_ns < waited_ns / 2);  // usually a twentieth
   signal_destroy(signal);

@@ -26,7 +26,8 @@ void test_trees_that_are_not_whole() {
   const GpuFacts gpu = read_machine_tree(tree.path()).gpus[1];
   CHECK(gpu.gpu_id == gpu_ids[1] && gpu.render_minor == 129 && gpu.memory_bytes == vram_bytes);
   CHECK(gpu.target_version == 90010 && gpu.memory_mhz == 1600 && gpu.engine_mhz == 1700);
-  CHECK(read_machine_tree("/no/such/folder").problem == "there is no machine of 1 to 16 GPUs in /no/such/folder");
+  CHECK(read_machine_tree("/no/such/folder").problem ==
+        "there is no machine of 1 to 16 GPUs in /no/such/folder (No such file or directory)");
   tree.write("nodes/2/gpu_id", "none\n");
   CHECK(read_machine_tree(tree.path()).problem.find("node 2 of the machine in") == 0);
 }

@@ -78,6 +78,7 @@ KINDS = (
     Kind("abort", "ends by abort", 100, LEFT_IN_MEMORY),
     Kind("works_at_exit", "works on when its exit handlers run", 100),
     Kind("exits_in_thread", "calls exit in a thread", 100),
+    Kind("cancelled", "cancels a thread that fills a queue", 450),
     Kind("exits_while_dispatching", "exits while a thread dispatches", MANY, "what had completed"),
     Kind("restarts", "starts and stops the runtime five times", 100),
     Kind("dlopen", "opens and closes the runtime itself", 0, program="kinds_dlopen.c"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import shlex
 import signal
@@ -27,6 +28,12 @@ for number in range(int(sys.argv[1])):
 print("done", flush=True)
 sys.exit(7)
 """
+MARKS_AND_WAITS = """
+import ctypes, time
+ctypes.CDLL(None).roctxMarkA(b"mark")
+print("waits", flush=True)
+time.sleep(60)
+"""
 REMOVES_ITS_SESSION = """
 import ctypes, os, shutil, sys
 ctypes.CDLL(None).roctxMarkA(b"mark")
@@ -42,6 +49,11 @@ def _collector_and_own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     runtime.mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
     monkeypatch.chdir(tmp_path)
+
+
+def marks_in(trace: Path) -> int:
+    with open_trace(trace) as opened:
+        return len(opened.markers)
 
 
 def finished(*command: str) -> subprocess.CompletedProcess[str]:
@@ -68,6 +80,58 @@ def test_a_trace_that_does_not_fit_leaves_exit_code_and_records() -> None:
     hint = re.fullmatch(r"hint: they are kept: wavescope recover (\S+)", second)
     assert hint is not None
     assert done.stdout.splitlines() == ["done", Path(hint.group(1)).name]
+
+
+def test_a_limit_on_files_that_keeps_the_trace_out_is_named() -> None:
+    program = (sys.executable, "-c", MARKS, "2000")
+    limited = ("prlimit", "--fsize=100000", *WAVESCOPE, "trace", "-q", "-o", "trace.db", *program)
+    done = finished(*limited)
+
+    assert (done.returncode, done.stdout) == (7, "done\n")
+    first, second = done.stderr.splitlines()
+    assert first.startswith("error: the program was recorded, but its records could not be merged")
+    assert first.endswith("; ulimit -f allows no file of more than 100.0 kB")
+    assert second.startswith("hint: they are kept: wavescope recover ")
+
+
+def test_what_a_recorder_within_the_program_recorded_is_said_to_be_there() -> None:
+    inner = (*WAVESCOPE, "trace", "-q", "-o", "inner.db", sys.executable, "-c", MARKS, "3")
+    done = finished(*WAVESCOPE, "trace", "-q", "-o", "outer.db", *inner)
+
+    assert (done.returncode, done.stdout) == (7, "done\n")
+    told = (
+        f"a recorder within the program recorded what it started: see {Path('inner.db').absolute()}"
+    )
+    assert told in done.stderr
+    assert "no process of the program used a GPU" not in done.stderr
+    assert [path.name for path in sorted(Path().iterdir()) if path.suffix != ""] == ["inner.db"]
+
+
+def test_who_reads_nothing_of_what_is_said_gets_the_exit_code_and_the_trace() -> None:
+    program = (sys.executable, "-c", MARKS, "3")
+    heard, said = os.pipe()
+    os.close(heard)
+    command = [*WAVESCOPE, "trace", "-o", "trace.db", *program]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=said, check=False)
+    os.close(said)
+
+    assert (done.returncode, done.stdout) == (7, b"done\n")
+    assert marks_in(Path("trace.db")) == 3
+
+
+def test_a_terminal_that_closes_ends_the_program_that_leads_its_session() -> None:
+    recorder, terminal = pty.fork()
+    if recorder == 0:
+        program = (sys.executable, "-c", MARKS_AND_WAITS)
+        os.execv(sys.executable, [*WAVESCOPE, "trace", "-o", "trace.db", *program])
+    said = b""
+    while b"waits\r\n" not in said:
+        said += os.read(terminal, 4096)
+    os.close(terminal)
+    _, status = os.waitpid(recorder, 0)
+
+    assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP
+    assert marks_in(Path("trace.db")) == 1
 
 
 def test_a_disk_without_any_room_leaves_the_exit_code() -> None:

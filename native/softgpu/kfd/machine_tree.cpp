@@ -1,5 +1,11 @@
 #include "softgpu/kfd/machine_tree.h"
 
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -68,6 +74,12 @@ bool is_whole(const GpuFacts& gpu, size_t index) {
          gpu.render_minor == first_render_minor + index;
 }
 
+// As for a program that has become another user.
+std::string why_unreadable(const std::string& folder) {
+  if (syscall(SYS_faccessat, AT_FDCWD, (folder + nodes_folder).c_str(), R_OK | X_OK) == 0) return "";
+  return std::string(" (") + std::strerror(errno) + ")";
+}
+
 }  // namespace
 
 MachineTree read_machine_tree(const std::string& folder) {
@@ -91,7 +103,8 @@ MachineTree read_machine_tree(const std::string& folder) {
     return tree;
   }
   if (tree.gpus.empty() || tree.gpus.size() > maximum_gpu_count) {
-    tree.problem = "there is no machine of 1 to " + std::to_string(maximum_gpu_count) + " GPUs in " + folder;
+    tree.problem =
+        "there is no machine of 1 to " + std::to_string(maximum_gpu_count) + " GPUs in " + folder + why_unreadable(folder);
   }
   return tree;
 }

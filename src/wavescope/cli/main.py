@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import Sequence
 
@@ -10,8 +9,10 @@ from wavescope.cli.commands import help_text
 from wavescope.cli.dispatch import invocation, with_right_command
 from wavescope.cli.inputs import GivenInput, given_inputs
 from wavescope.cli.terminal import (
+    SPACE_HINT,
     drop_unwritable_output,
     keep_quiet_about_patterns,
+    machine_error,
     prepare_streams,
     say,
     say_error,
@@ -35,8 +36,7 @@ from wavescope.process import (
 from wavescope.unpacking import is_full_disk, unpacking_limited
 from wavescope.version import __version__
 
-_SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"
-_NO_SPACE = MachineError("no space left on the disk", hint=_SPACE_HINT)
+_NO_SPACE = MachineError("no space left on the disk", hint=SPACE_HINT)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -102,23 +102,7 @@ def _dispatch(arguments: list[str], inputs: list[GivenInput]) -> int:
 def _error_for(error: OSError, inputs: list[GivenInput]) -> WavescopeError:
     """What the operating system refused, as an error with a way out."""
     unreadable = next(filter(None, (each.error_for(error) for each in inputs)), None)
-    return unreadable or _machine_error(error)
-
-
-def _machine_error(error: OSError) -> MachineError:
-    reason = error.strerror or str(error)
-    path = error.filename if isinstance(error.filename, str) else ""
-    hints = {
-        errno.ENOSPC: _SPACE_HINT,
-        errno.EDQUOT: _SPACE_HINT,
-        errno.EACCES: "choose another place with -o, or change the permissions",
-        errno.EPERM: "choose another place with -o",
-        errno.EROFS: "choose another place with -o",
-        errno.ENOENT: "does the folder exist, and may files be made in it?",
-        errno.EMFILE: "raise the limit of open files: ulimit -n 4096",
-    }
-    place = f"{path}: " if path else ""
-    return MachineError(f"{place}{reason}", hint=hints.get(error.errno or 0, ""))
+    return unreadable or machine_error(error)
 
 
 def _out_of_memory() -> MachineError:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import add_json_flag, add_quiet_flag
+from wavescope.cli.program_code import if_heard, program_code_kept
 from wavescope.cli.program_options import (
     add_command,
     add_kernel_filter,
@@ -19,6 +21,9 @@ from wavescope.cli.terminal import print_json, say
 from wavescope.errors import UsageError
 from wavescope.model.progress import tell_nobody
 from wavescope.model.result import Result
+
+if TYPE_CHECKING:
+    from wavescope.collect.recording import DormantRun
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +49,13 @@ def _run(arguments: argparse.Namespace) -> int:
             hint="`wavescope run --dormant CMD` to attach later; `wavescope trace CMD` records all",
         )
     tell = tell_nobody if arguments.quiet else say
-    run = wavescope.run_dormant(options, tell=tell, warn=say_note)
+    run = wavescope.run_dormant(options, tell=if_heard(tell), warn=if_heard(say_note))
+    with program_code_kept():
+        _report(run, as_json=arguments.json)
+    return run.end.exit_code
+
+
+def _report(run: DormantRun, *, as_json: bool) -> None:
     if run.running:
         pids = ", ".join(map(str, run.running))
         say_note(f"still running, and can no longer be recorded: process {pids}")
@@ -53,11 +64,10 @@ def _run(arguments: argparse.Namespace) -> int:
         say_note(
             f"cleaning up after interrupted `wavescope attach` commands failed: {run.end.trouble}"
         )
-    if arguments.json:
+    if as_json:
         end = run.end
         result = Result("Run", facts={"program_end": end.words, "exit_code": end.exit_code})
         print_json(result)
-    return run.end.exit_code
 
 
 COMMAND = Command(

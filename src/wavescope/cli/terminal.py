@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 import warnings
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
-from wavescope.errors import WavescopeError
+from wavescope.errors import MachineError, WavescopeError
 from wavescope.render.cells.escape import visible
 
 if TYPE_CHECKING:
     from wavescope.model.result import Result
 
+SPACE_HINT = "free some space, or choose another place with -o (TMPDIR for temporary files)"
 _PIPE_WIDTH = 120
 _LONGEST_MESSAGE = 2_000
 _COLOR_OF = {"error": "1;31", "hint": "1;36", "note": "1;33"}
@@ -56,6 +58,23 @@ def say_error(error: WavescopeError) -> None:
     say(_shortened(str(error)), label="error")
     if error.hint:
         say(_shortened(error.hint), label="hint")
+
+
+def machine_error(error: OSError) -> MachineError:
+    """What the operating system refused, with a way out."""
+    reason = error.strerror or str(error)
+    path = error.filename if isinstance(error.filename, str) else ""
+    hints = {
+        errno.ENOSPC: SPACE_HINT,
+        errno.EDQUOT: SPACE_HINT,
+        errno.EACCES: "choose another place with -o, or change the permissions",
+        errno.EPERM: "choose another place with -o",
+        errno.EROFS: "choose another place with -o",
+        errno.ENOENT: "does the folder exist, and may files be made in it?",
+        errno.EMFILE: "raise the limit of open files: ulimit -n 4096",
+    }
+    place = f"{path}: " if path else ""
+    return MachineError(f"{place}{reason}", hint=hints.get(error.errno or 0, ""))
 
 
 def _shortened(text: str) -> str:
@@ -132,9 +151,14 @@ def drop_unwritable_output() -> None:
 
     Otherwise the interpreter would try once more at exit and complain about it.
     """
+    for stream in (sys.stdout, sys.stderr):
+        _drop_if_unwritable(stream)
+
+
+def _drop_if_unwritable(stream: TextIO) -> None:
     try:
-        sys.stdout.flush()
+        stream.flush()
     except OSError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, stream.fileno())
         os.close(nowhere)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import wavescope
 from wavescope.api.recording import run_recorded, write_recording, write_timeline
@@ -16,6 +17,7 @@ from wavescope.cli.options import (
     positive_milliseconds,
     positive_size_bytes,
 )
+from wavescope.cli.program_code import if_heard, program_code_kept
 from wavescope.cli.program_options import (
     add_command,
     add_kernel_filter,
@@ -30,9 +32,11 @@ from wavescope.cli.recording_report import (
     print_recording,
     say_note,
 )
-from wavescope.cli.terminal import say, say_error
-from wavescope.errors import WavescopeError
+from wavescope.cli.terminal import say
 from wavescope.model.progress import tell_nobody
+
+if TYPE_CHECKING:
+    from wavescope.collect.recording import RecordedRun
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -120,22 +124,24 @@ def _add_filters(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     options = _options(arguments)
     tell = tell_nobody if arguments.quiet else say
-    run = run_recorded(options, tell=tell, warn=say_note)
-    try:
-        with Progress(f"writing {run.options.output.name}", quiet=arguments.quiet) as progress:
-            recording = write_recording(run, progress)
-        if recording.output is None:
-            print_empty_recording(recording)
-            return run.end.exit_code
-        if run.options.timeline is not None:
-            activity = f"writing {run.options.timeline.name}"
-            with Progress(activity, quiet=arguments.quiet) as progress:
-                write_timeline(run, recording, progress)
-        report = RecordingReport(run, recording)
-        print_recording(report, quiet=arguments.quiet, as_json=arguments.json)
-    except WavescopeError as error:  # the program has done its work: its exit code is what counts
-        say_error(error)
+    run = run_recorded(options, tell=if_heard(tell), warn=if_heard(say_note))
+    with program_code_kept():
+        _write_and_report(run, arguments)
     return run.end.exit_code
+
+
+def _write_and_report(run: RecordedRun, arguments: argparse.Namespace) -> None:
+    with Progress(f"writing {run.options.output.name}", quiet=arguments.quiet) as progress:
+        recording = write_recording(run, progress)
+    if recording.output is None:
+        print_empty_recording(recording)
+        return
+    if run.options.timeline is not None:
+        activity = f"writing {run.options.timeline.name}"
+        with Progress(activity, quiet=arguments.quiet) as progress:
+            write_timeline(run, recording, progress)
+    report = RecordingReport(run, recording)
+    print_recording(report, quiet=arguments.quiet, as_json=arguments.json)
 
 
 def _options(arguments: argparse.Namespace) -> wavescope.RecordOptions:

@@ -190,8 +190,9 @@ def _has_reached(child: int, info: signal.struct_siginfo, probe: GroupSignalProb
         is_in_group = os.getpgid(child) == os.getpgrp()
     except ProcessLookupError:
         return True
-    was_for_group = info.si_code == _SENT_BY_KERNEL or probe.has_received(info.si_signo)
-    return is_in_group and was_for_group
+    # A terminal's keys reach the whole group; its end reaches the leader of the session alone.
+    was_a_key = info.si_code == _SENT_BY_KERNEL and info.si_signo != signal.SIGHUP
+    return is_in_group and (was_a_key or probe.has_received(info.si_signo))
 
 
 def kill_tree(process: int) -> None:

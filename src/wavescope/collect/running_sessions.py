@@ -9,7 +9,8 @@ from __future__ import annotations
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ from wavescope.private_folders import private_folder, why_not_private
 _RECORDING_OFFSET = 12
 _MOST_ANCESTORS = 256
 _MOST_LOOKS = 5
+_MOMENT_S = 1.0
+_LOOK_AGAIN_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -215,6 +218,22 @@ def _is_at_or_below(process: int, ancestor: int) -> bool:
         if process <= 1:
             return False
     return False
+
+
+def after_a_moment(
+    look: Callable[[], tuple[int, ...]],
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[int, ...]:
+    """What `look` finds after a second, or nothing as soon as it finds nothing.
+
+    Some processes end right after the program, because it did: those that help Python's
+    multiprocessing, for one.
+    """
+    deadline = clock() + _MOMENT_S
+    while (found := look()) and clock() < deadline:
+        sleep(_LOOK_AGAIN_S)
+    return found
 
 
 def outliving(session: Path) -> tuple[int, ...]:

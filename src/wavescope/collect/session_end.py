@@ -16,6 +16,7 @@ from pathlib import Path
 from wavescope.collect.running_sessions import ControlPage, held
 from wavescope.errors import MachineError
 from wavescope.formats.session.folder import (
+    INNER_RECORDERS,
     RECENT_PART,
     RECENT_PART_DRAFT,
     SESSION_FACTS,
@@ -68,7 +69,7 @@ def remove_session(session: Path) -> None:
     with suppress(FileNotFoundError):  # another reader was faster
         for path in files_of(session, [path.name for path in session.iterdir()]):
             path.unlink(missing_ok=True)
-    for name in (SESSION_FACTS, RECENT_PART, RECENT_PART_DRAFT, LEFT):
+    for name in (SESSION_FACTS, INNER_RECORDERS, RECENT_PART, RECENT_PART_DRAFT, LEFT):
         (session / name).unlink(missing_ok=True)
     with suppress(OSError):
         session.rmdir()

@@ -309,6 +309,33 @@ static int exits_in_thread(void) {
   return 1;
 }
 
+static hsa_queue_t* small_queue;
+
+// Each waits until there is room for the next, and can be cancelled only at the end.
+static void* submit_many(void* submitted) {
+  while (*(int*)submitted < 400) {
+    dispatch(small_queue, 64, (hsa_signal_t){0});
+    ++*(int*)submitted;
+  }
+  for (;;) pause();
+  return NULL;
+}
+
+static int cancelled(void) {
+  pthread_t thread;
+  int submitted = 0;
+  void* result = NULL;
+  begin();
+  small_queue = new_queue(0, 64);
+  pthread_create(&thread, NULL, submit_many, &submitted);
+  pthread_cancel(thread);
+  pthread_join(thread, &result);
+  say("was cancelled", result == PTHREAD_CANCELED);
+  say("submitted", submitted);
+  work_on(small_queue, 50);
+  return 0;
+}
+
 static volatile int is_dispatching;
 
 static void* dispatch_for_ever(void* unused) {
@@ -369,6 +396,7 @@ static const struct {
     {"abort", ends_by_abort},
     {"works_at_exit", works_at_exit},
     {"exits_in_thread", exits_in_thread},
+    {"cancelled", cancelled},
     {"exits_while_dispatching", exits_while_dispatching},
     {"restarts", restarts},
 };

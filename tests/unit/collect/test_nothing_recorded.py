@@ -27,6 +27,23 @@ def test_reasons_name_what_keeps_the_collector_out(tmp_path: Path) -> None:
     assert "not installed" in reasons[1]
 
 
+@pytest.mark.parametrize(
+    ("command", "changer"),
+    [
+        (("setpriv", "--reuid", "nobody", "./app"), "setpriv"),
+        (("sh", "-c", "cd /srv && /usr/sbin/gosu user ./app"), "gosu"),
+        (("./app", "--result", "summary"), ""),
+    ],
+)
+def test_a_program_as_another_user_is_the_likeliest_reason(
+    tmp_path: Path, command: tuple[str, ...], changer: str
+) -> None:
+    reasons = why_nothing(RecordOptions(command), os.environ, a_machine(tmp_path))
+    told = f"what {changer} starts as another user cannot write into this recording"
+
+    assert any(reason.startswith(told) for reason in reasons) == bool(changer)
+
+
 def test_with_a_runtime_the_missing_gpu_is_the_reason(tmp_path: Path) -> None:
     library = tmp_path / "usr/lib/libhsa-runtime64.so.1"
     library.parent.mkdir(parents=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from wavescope.collect.running_sessions import (
+    after_a_moment,
     pages_of,
     registered,
     sessions_folder,
@@ -26,6 +27,34 @@ def a_page(session: Path, pid: int, recording: int = 1) -> Path:
     path = session / f"{pid}-123.control"
     path.write_bytes(PAGE.pack(b"WAVESCP1", 1, recording).ljust(4096, b"\0"))
     return path
+
+
+class PlayedTime:
+    """A clock that only sleeping moves on."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+def test_who_ends_right_after_the_program_does_not_outlive_it() -> None:
+    time = PlayedTime()
+    looks = iter([(7, 8), (8,), ()])
+
+    assert after_a_moment(lambda: next(looks), time.clock, time.sleep) == ()
+    assert time.now_s < 101
+
+
+def test_who_stays_is_waited_for_no_longer_than_a_second() -> None:
+    time = PlayedTime()
+
+    assert after_a_moment(lambda: (7,), time.clock, time.sleep) == (7,)
+    assert 101 <= time.now_s < 101.1
 
 
 @pytest.fixture

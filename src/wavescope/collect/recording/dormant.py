@@ -18,6 +18,7 @@ from wavescope.collect.recording.recorder import (
     run_into,
 )
 from wavescope.collect.running_sessions import (
+    after_a_moment,
     held,
     is_recording,
     outliving,
@@ -62,7 +63,7 @@ def run_dormant(
     try:
         describe_session(session, options, **{DORMANT: "yes"})
         end = run_into(session, program, lambda: stop_forgotten(session))
-        running = outliving(session)
+        running = after_a_moment(lambda: outliving(session))
     finally:
         left = end_session(session)
         remove_forgotten()

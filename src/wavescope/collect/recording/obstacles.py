@@ -53,6 +53,21 @@ _PROFILERS = frozenset(
     )
 )
 """Programs that record what they start, and set it up so that no other tool can."""
+_USER_CHANGERS = frozenset(
+    (
+        "chpst",
+        "doas",
+        "gosu",
+        "runuser",
+        "setpriv",
+        "setuidgid",
+        "start-stop-daemon",
+        "su",
+        "su-exec",
+        "sudo",
+    )
+)
+"""Programs that run others as another user."""
 _OFF = ("", "0", "false", "no", "off")
 _TOOL_FUNCTION = b"\0rocprofiler_configure\0"
 _NOTHING_USED = (
@@ -164,6 +179,14 @@ def profiler_in(command: Sequence[str]) -> tuple[str, list[str]]:
     return (found[0], words[len(before) + 1 :]) if found else ("", [])
 
 
+def user_changer_in(command: Sequence[str]) -> str:
+    """The program in a command, or in the text of a shell's, that runs others as another user."""
+    words = (word for argument in command for word in argument.split())
+    return next(
+        (name for name in (Path(word).name for word in words) if name in _USER_CHANGERS), ""
+    )
+
+
 def why_nothing(
     options: RecordOptions, environment: Mapping[str, str], machine: Machine | None = None
 ) -> list[str]:
@@ -183,6 +206,11 @@ def why_nothing(
         )
         return [reason]
     reasons = [_NOTHING_USED]
+    if changer := user_changer_in(options.command):
+        reasons.append(
+            f"what {changer} starts as another user cannot write into this recording: run "
+            "`wavescope trace` as that user, on what is started"
+        )
     if tools := registered_tools(environment) + cuda_tools(environment):
         reasons.append(f"another tool may have kept it: {', '.join(tools)}; try --other-tools off")
     if missing := _missing(options, machine or Machine(environment=environment)):

@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -20,9 +20,12 @@ from wavescope.collect.ranks import NameValues, expanded, pattern_of_all_ranks
 from wavescope.collect.recent_part import RecentPart
 from wavescope.collect.record_options import RecordOptions, SlowStep, compiled_pattern
 from wavescope.collect.recording.injection import Injection, injected_environment
+from wavescope.collect.recording.inner_recorders import announce_inner_recorder, inner_recorders
+from wavescope.collect.recording.merge_trouble import merge_error
 from wavescope.collect.recording.obstacles import other_tools_sentences, why_nothing
 from wavescope.collect.recording.triggers import Triggers
 from wavescope.collect.running_sessions import (
+    after_a_moment,
     outliving,
     registered,
     require_no_recorder,
@@ -121,6 +124,7 @@ def _run(
     other_tools = "; ".join(sentences)
     prepared = prepare(options, environment, tell)
     session = _make_session(options, other_tools)
+    announce_inner_recorder(options, environment)
     try:
         end = _run_watched(session, prepared)
     except WavescopeError:
@@ -320,7 +324,7 @@ def merged(run: RecordedRun, progress: Progress = no_progress) -> Recording:
     try:
         recording = _merged(run, progress)
     except (Exception, KeyboardInterrupt) as error:  # whatever it is: nothing is lost
-        raise _merge_error(run.session, error) from error
+        raise merge_error(run.session, error) from error
     if recording.kept_session is not None:
         return recording
     return replace(recording, left_session=end_session(run.session))
@@ -328,8 +332,8 @@ def merged(run: RecordedRun, progress: Progress = no_progress) -> Recording:
 
 def _merged(run: RecordedRun, progress: Progress) -> Recording:
     options, session, end = run.options, run.session, run.end
+    running = after_a_moment(lambda: _running(session))
     bases = process_bases(path.name for path in session.iterdir())
-    running = _running(session, bases)
     kept = session if running or (options.keep_chunks and bases) else None
     output, notes = None, tuple[tuple[str, int], ...]()
     if bases:
@@ -339,12 +343,15 @@ def _merged(run: RecordedRun, progress: Progress) -> Recording:
         output = options.output
     if end.trouble:
         notes += ((f"records were not looked after while the program ran: {end.trouble}", 1),)
-    reasons = () if output or running else tuple(why_nothing(options, run.environment))
+    inner = tuple(inner_recorders(session))
+    notes += tuple((sentence, 1) for sentence in inner) if output or running else ()
+    reasons = () if output or running else inner or tuple(why_nothing(options, run.environment))
     return Recording(end, output, kept, running, notes, reasons)
 
 
-def _running(session: Path, bases: Sequence[str]) -> tuple[int, ...]:
+def _running(session: Path) -> tuple[int, ...]:
     """Those that record, also as another user, and those that may begin to."""
+    bases = process_bases(path.name for path in session.iterdir())
     recording = {_pid_of(base) for base in bases if still_runs(base)}
     return tuple(sorted(recording | set(outliving(session))))
 
@@ -358,22 +365,6 @@ def fetch_pending(session: Path) -> None:
         for base in process_bases(path.name for path in session.iterdir()):
             if not still_runs(base):
                 move_into_session(session, base)
-
-
-def _merge_error(session: Path, error: BaseException) -> WavescopeError:
-    if not session.exists():
-        return WavescopeError(
-            f"the program ran, but its records are gone: somebody removed {session}",
-            hint="record again, and leave the folder alone until the program has ended",
-        )
-    if isinstance(error, KeyboardInterrupt):
-        reason = "interrupted"
-    else:
-        reason = str(error) or type(error).__name__
-    return WavescopeError(
-        f"the program was recorded, but its records could not be merged: {reason}",
-        hint=f"they are kept: wavescope recover {shlex.quote(str(session))}",
-    )
 
 
 def _pid_of(base: str) -> int:

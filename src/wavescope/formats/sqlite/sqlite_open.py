@@ -36,7 +36,8 @@ _DISK_ERRORS = (
     ("disk I/O error", errno.EIO),
     ("unable to open database file", errno.EIO),
 )
-
+_LONGEST_PATH = 500
+"""What SQLite makes of it, with the names of its other files, may have 512 bytes."""
 
 _KINDS = """
     SELECT name, CASE WHEN type = 'view' THEN 'a view'
@@ -234,6 +235,8 @@ def sqlite_writing_errors(path: Path) -> Iterator[None]:
         code = next((code for words, code in _DISK_ERRORS if words in str(error)), None)
         if code is None:
             raise
+        if "unable to open" in str(error) and len(os.fsencode(path.absolute())) > _LONGEST_PATH:
+            code = errno.ENAMETOOLONG
         raise OSError(code, os.strerror(code), str(path)) from error
 
 
