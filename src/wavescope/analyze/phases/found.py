@@ -202,7 +202,10 @@ def _phases_of_scores(score: Reals) -> Codes:
 
 
 def _inherit(phases: Codes, confidence: Reals, serving: npt.NDArray[np.bool_]) -> None:
-    """Steps without any kernel of a language model have the phase of the steps around them."""
+    """Steps without any kernel of a language model have the phase of the steps around them.
+
+    Where signs of their own speak for another phase they have none: their names may say nothing.
+    """
     known = np.flatnonzero(serving)
     unknown = np.flatnonzero(~serving)
     if not unknown.size:
@@ -213,8 +216,10 @@ def _inherit(phases: Codes, confidence: Reals, serving: npt.NDArray[np.bool_]) -
     after = np.searchsorted(known, unknown)
     before = known[np.maximum(after - 1, 0)]
     following = known[np.minimum(after, known.size - 1)]
-    same = phases[before] == phases[following]
-    phases[unknown] = np.where(same, phases[before], FoundPhase.UNCLASSIFIED)
+    own, around = phases[unknown], phases[before]
+    differs = (own != FoundPhase.UNCLASSIFIED) & (own != around)
+    same = (around == phases[following]) & ~differs
+    phases[unknown] = np.where(same, around, FoundPhase.UNCLASSIFIED)
     confidence[unknown] = np.where(same, np.minimum(confidence[before], confidence[following]), 0.0)
 
 

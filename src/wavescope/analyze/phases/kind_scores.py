@@ -102,6 +102,8 @@ UNEVEN = 3.0
 """In powers of two: by how much the largest of the launches of a kernel exceed the smallest."""
 UNEVEN_SHARE = 0.02
 """So many at either end do not count."""
+HIDDEN_SHARE = 0.25
+"""Of a step's launches: if so many have names that say nothing, what differs may be among them."""
 TRAINING_SHARE = 0.01
 GRAPHS_OF_A_STEP = 4
 REPEATED_RUN = 4
@@ -115,7 +117,8 @@ class KindScores:
     mixed: npt.NDArray[np.bool_]
     """Attention of both phases in one step: prompts and single tokens in one batch."""
     uneven: npt.NDArray[np.bool_]
-    """Work for very different numbers of tokens, as in steps that could not be told apart."""
+    """Work for very different numbers of tokens, as in steps that could not be told apart, or names
+    that hide whether it is so."""
     training: npt.NDArray[np.bool_]
     serving: npt.NDArray[np.bool_]
     """Whether the kind holds a kernel of a language model."""
@@ -234,7 +237,9 @@ def kind_scores(ops: KindOps, signs: LabelSigns, strengths: Strengths) -> KindSc
         },
         mixed=np.minimum(prefill_attention, decode_attention)
         >= np.maximum(MIXED_SHARE * (prefill_attention + decode_attention), 1),
-        uneven=_is_uneven(ops, signs) | ((prefill_attention > 0) & (decode_attention > 0)),
+        uneven=_is_uneven(ops, signs)
+        | ((prefill_attention > 0) & (decode_attention > 0))
+        | (ops.summed(signs.unknown[labels]) > HIDDEN_SHARE * ops.op_counts),
         training=_training(ops, ops.summed(duration * signs.training[labels]) / total),
         serving=ops.summed(signs.language_model[labels]) > 0,
         few_tokens=tokens <= SINGLE_TOKENS,
