@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -200,6 +201,28 @@ def test_one_stretch_with_many_hashed_names_may_hide_several_steps(
     (segment,) = found_phases(labelled(server).trace).segments
 
     assert segment.phase is phase
+
+
+def test_hashed_prompts_and_tokens_in_turn_are_not_one_kind_of_step() -> None:
+    layer = replace(
+        VLLM_ROCM,
+        norm="kernel_0f3a",
+        activation="kernel_5c08",
+        attention=lambda prefill: "kernel_e21f",
+    )
+    server = Server(layer)
+    for _ in range(5):
+        server.now_ns += 40_000
+        server._op("token_embedding_kernel", 2_048, PREFILL, 1.0, False)
+        for tokens in (2_048, 8):
+            for _ in range(server.layers):
+                server._layer(tokens, PREFILL, False)
+        server._op("argmax_of_logits", 32, PREFILL, 1.0, False)
+
+    phases = found_phases(labelled(server).trace)
+
+    assert FoundPhase.PREFILL not in phases.codes
+    assert FoundPhase.DECODE not in phases.codes
 
 
 def test_training_is_not_serving() -> None:
