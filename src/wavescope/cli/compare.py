@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 
 import wavescope
@@ -25,6 +26,8 @@ from wavescope.model.result import Result
 
 PARTS = ("operator", "category", "kernel", "phase", "step")
 _WATERFALL_ROWS = 12
+_MODEL = "gpu_model"
+_MAKER = re.compile(r"\b(?:AMD (?:Instinct )?|NVIDIA )")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +75,7 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     details = () if arguments.by else _summarised_tables(result)
     result, hidden = without_details(result, output, details)
-    print_result(result, output)
+    print_result(_with_short_models(result) if output.format in FOR_PEOPLE else result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
     if arguments.capture and not arguments.quiet:
         for sentence in _joined_texts(result):
@@ -89,6 +92,21 @@ def _options(arguments: argparse.Namespace, output: OutputOptions) -> wavescope.
         waterfall_rows=min(_WATERFALL_ROWS, output.rows) if people else 0,
         step=arguments.step,
     )
+
+
+def _with_short_models(result: Result) -> Result:
+    """The result with GPUs named without their makers: the rest tells them apart where room is."""
+    tables = list(result.tables)
+    for place, table in enumerate(tables):
+        names = [column.name for column in table.columns]
+        if table.name == "traces" and _MODEL in names:
+            at = names.index(_MODEL)
+            shown = [
+                (*row[:at], _MAKER.sub("", str(row[at])) if row[at] else row[at], *row[at + 1 :])
+                for row in table.rows
+            ]
+            tables[place] = table.with_rows(shown)
+    return result.with_only_tables(tables)
 
 
 def _joined_texts(result: Result) -> Iterator[str]:

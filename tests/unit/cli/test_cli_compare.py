@@ -268,3 +268,25 @@ def test_captures_tell_the_operators_of_replayed_graphs(
     verdict = ["--base", str(replay), "--new", str(eager), "--capture", str(capture)]
     assert main(["compare", *verdict]) == 2
     assert "a verdict tells no operators" in capfd.readouterr().err
+
+
+def test_gpus_are_named_by_what_tells_them_apart(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    paths = [
+        str(
+            write_as(
+                a_trace().with_kernel("gemm", 0, 9).with_agent(0, model=model), tmp_path / name
+            )
+        )
+        for model, name in (("AMD Instinct MI300X", "a.db"), ("NVIDIA H100 80GB HBM3", "b.db"))
+    ]
+
+    assert main(["compare", *paths, "--by", "kernel"]) == 0
+
+    page = capfd.readouterr().out
+    assert "  MI300X  " in page
+    assert "  H100 80GB HBM3  " in page
+    assert main(["compare", *paths, "--by", "kernel", "--json"]) == 0
+    traces = json.loads(capfd.readouterr().out)["tables"][0]["rows"]
+    assert [row[2] for row in traces] == ["AMD Instinct MI300X", "NVIDIA H100 80GB HBM3"]

@@ -187,11 +187,11 @@ def _judged(of_step: Numbers, scores: KindScores) -> _Judged:
     phases[scores.mixed[of_step]] = FoundPhase.SHARED
     training = scores.training[of_step]
     is_undivided = of_step.size == 1
-    is_doubtful = scores.several | (scores.uneven & is_undivided)
+    is_doubtful = scores.several | scores.nameless | (scores.uneven & is_undivided)
     phases[training | is_doubtful[of_step]] = FoundPhase.UNCLASSIFIED
     confidence = 1 / (1 + np.exp(-np.abs(score)))
     confidence[phases == FoundPhase.UNCLASSIFIED] = 0.0
-    _inherit(phases, confidence, scores.serving[of_step] | training)
+    _inherit(phases, confidence, (scores.serving | scores.nameless | scores.training)[of_step])
     return _Judged(phases, confidence, of_step, scores)
 
 
@@ -203,10 +203,7 @@ def _phases_of_scores(score: Reals) -> Codes:
 
 
 def _inherit(phases: Codes, confidence: Reals, serving: npt.NDArray[np.bool_]) -> None:
-    """Steps without any kernel of a language model have the phase of the steps around them.
-
-    Where signs of their own speak for another phase they have none: their names may say nothing.
-    """
+    """Steps without any kernel of a language model have the phase of the steps around them."""
     known = np.flatnonzero(serving)
     unknown = np.flatnonzero(~serving)
     if not unknown.size:
@@ -217,10 +214,8 @@ def _inherit(phases: Codes, confidence: Reals, serving: npt.NDArray[np.bool_]) -
     after = np.searchsorted(known, unknown)
     before = known[np.maximum(after - 1, 0)]
     following = known[np.minimum(after, known.size - 1)]
-    own, around = phases[unknown], phases[before]
-    differs = (own != FoundPhase.UNCLASSIFIED) & (own != around)
-    same = (around == phases[following]) & ~differs
-    phases[unknown] = np.where(same, around, FoundPhase.UNCLASSIFIED)
+    same = phases[before] == phases[following]
+    phases[unknown] = np.where(same, phases[before], FoundPhase.UNCLASSIFIED)
     confidence[unknown] = np.where(same, np.minimum(confidence[before], confidence[following]), 0.0)
 
 

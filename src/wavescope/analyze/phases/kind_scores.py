@@ -124,6 +124,8 @@ class KindScores:
     several: npt.NDArray[np.bool_]
     """Names that say nothing, of kernels launched for very different numbers of tokens: prompts and
     tokens in turn may look like one step."""
+    nameless: npt.NDArray[np.bool_]
+    """Names that say nothing, and no kernel of a language model among the others."""
     training: npt.NDArray[np.bool_]
     serving: npt.NDArray[np.bool_]
     """Whether the kind holds a kernel of a language model."""
@@ -142,6 +144,7 @@ class KindScores:
             self.mixed[kinds],
             self.uneven[kinds],
             self.several[kinds],
+            self.nameless[kinds],
             self.training[kinds],
             self.serving[kinds],
             self.few_tokens[kinds],
@@ -229,6 +232,7 @@ def kind_scores(ops: KindOps, signs: LabelSigns, strengths: Strengths) -> KindSc
     tiles = _balance(many, few, total, TILED_SHARE)
     tokens, scale = _tokens_sign(ops, signs), _scale_sign(ops)
     hidden = ops.summed(signs.unknown[labels]) > HIDDEN_SHARE * ops.op_counts
+    serving = ops.summed(signs.language_model[labels]) > 0
     # Prompts one after another repeat as well.
     may_be_decode = (names <= 0) & (tiles <= 0) & (tokens <= 0)
     return KindScores(
@@ -248,8 +252,9 @@ def kind_scores(ops: KindOps, signs: LabelSigns, strengths: Strengths) -> KindSc
         | ((prefill_attention > 0) & (decode_attention > 0))
         | hidden,
         several=hidden & _is_uneven(ops, signs.unknown, SEVERAL_SHARE),
+        nameless=hidden & ~serving,
         training=_training(ops, ops.summed(duration * signs.training[labels]) / total),
-        serving=ops.summed(signs.language_model[labels]) > 0,
+        serving=serving,
         few_tokens=tokens <= SINGLE_TOKENS,
     )
 
