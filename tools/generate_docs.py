@@ -138,6 +138,9 @@ def _described(entry: CommandEntry) -> list[str]:
     return [*lines, "```"]
 
 
+_DEPRECATED = "deprecated: taken with a warning that says what to use, and not listed by `--help`"
+
+
 def _argument_line(action: argparse.Action) -> str:
     metavar = action.metavar if isinstance(action.metavar, str) else ""
     if action.choices:
@@ -147,7 +150,8 @@ def _argument_line(action: argparse.Action) -> str:
     if action.option_strings and action.nargs != 0 and metavar:
         spelled += f" `{metavar}`"
     required = " (required)" if action.option_strings and action.required else ""
-    return f"- {spelled}{required}: {(action.help or '').replace('%%', '%')}"
+    meaning = _DEPRECATED if action.help == argparse.SUPPRESS else action.help or ""
+    return f"- {spelled}{required}: {meaning.replace('%%', '%')}"
 
 
 TRACE_FILE_INTRODUCTION = """A trace is one SQLite file in the rocpd dialect with extension tables

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.registered import importer_called
 from wavescope.errors import UnreadableInputError
+from wavescope.formats import open_trace
 from wavescope.formats.sniff import probe
 from wavescope.model.trace import Trace
 
@@ -279,6 +280,36 @@ def test_a_counter_is_the_sum_over_its_hardware_instances(tmp_path: Path) -> Non
     assert trace.counters["op"].tolist() == [1, 1]
     assert trace.counters.strings("name") == ["SQ_WAVES", "counter 5"]
     assert trace.counters["value"].tolist() == [64.5, 1.0]
+
+    path = tmp_path / "instances.json"
+    path.write_text(json.dumps(document(entry(counters=[counted]))))
+    apart = open_trace(path, counter_instances=True)
+
+    assert apart.counters["op"].tolist() == [1, 1, 1]
+    assert apart.counters.strings("name") == ["SQ_WAVES[0]", "counter 5[0]", "SQ_WAVES[1]"]
+    assert apart.counters["value"].tolist() == [64.0, 1.0, 0.5]
+
+
+def test_a_counter_of_one_instance_keeps_its_name(tmp_path: Path) -> None:
+    counted = [
+        {
+            "dispatch_data": dispatch(10 * number, 10 * number + 5, dispatch=number),
+            "records": [
+                {"counter_id": {"handle": 4}, "value": number},
+                {"counter_id": {"handle": 5}, "value": 7 * number},
+                {"counter_id": {"handle": 5}, "value": 0},
+            ],
+        }
+        for number in (1, 2)
+    ]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(document(entry(counters=counted))))
+
+    trace = open_trace(path, counter_instances=True)
+
+    names = ["SQ_WAVES", "counter 5[0]", "counter 5[1]"]
+    assert trace.counters.strings("name") == [*names, *names]
+    assert trace.counters["value"].tolist() == [1, 7, 0, 2, 14, 0]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from wavescope.errors import UsageError
 from wavescope.formats import open_trace
 from wavescope.model.trace import Trace
 from wavescope.names.demangle import demangle
@@ -160,3 +161,16 @@ def test_counters_of_a_dispatch_are_one_value_each_in_every_format(
 
     assert len(counters(trace)) == 90
     assert counters(trace) == counters(expected)
+
+
+def test_counters_of_the_json_are_there_by_instance_when_asked_for(shared_data: Path) -> None:
+    run = shared_data / "rocprofv3" / "sdk-1.0.0" / "counters" / "vm" / "23983"
+
+    trace = open_trace(run.with_name(f"{run.name}_results.json"), counter_instances=True)
+
+    engines = {f"SQ_WAVES[{number}]": 30 for number in range(8)}
+    counts = Counter(trace.counters.strings("name"))
+    assert counts == {"GRBM_COUNT": 30, **engines, "TCC_HIT_sum": 30}
+    for suffix in ("counter_collection.csv", "results.db"):
+        with pytest.raises(UsageError, match="cannot be split into hardware instances"):
+            open_trace(run.with_name(f"{run.name}_{suffix}"), counter_instances=True)

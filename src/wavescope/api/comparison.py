@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.analyze import compare as comparing
@@ -31,11 +32,16 @@ def compare(
     traces: Sequence[Trace | PathLike],
     options: CompareOptions | None = None,
     *,
+    captures: Sequence[Trace | PathLike] = (),
     selection: Selection | None = None,
     tell: Tell = tell_nobody,
     **where: Unpack[Where],
 ) -> Result:
-    """What changed from the first trace to each of the others, and which parts account for it."""
+    """What changed from the first trace to each of the others, and which parts account for it.
+
+    `captures` are traces in which graphs were captured that any of them replays: replayed kernels
+    have the operators of the capture that they fit.
+    """
     if len(traces) < 2:
         raise UsageError(
             "at least two traces are needed to compare",
@@ -44,8 +50,16 @@ def compare(
     chosen = selection_of(selection, where)
     with ExitStack() as stack:
         parts = [stack.enter_context(opened(trace, chosen)) for trace in traces]
-        result = with_notes(comparing.compare(parts, options), parts)
-        return concluded(result, parts, chosen, tell)
+        shown = tuple(stack.enter_context(opened(capture)) for capture in captures)
+        result = comparing.compare(parts, _with_captures(options or CompareOptions(), shown))
+        return concluded(with_notes(result, parts), parts, chosen, tell)
+
+
+def _with_captures(options: CompareOptions, captures: tuple[Trace, ...]) -> CompareOptions:
+    figures = options.figures
+    if not captures:
+        return options
+    return replace(options, figures=replace(figures, captures=(*figures.captures, *captures)))
 
 
 def check_runs(

@@ -30,6 +30,7 @@ def convert(
     selection: Selection | None = None,
     short_names: bool = True,
     raw_text: bool = False,
+    counter_instances: bool = False,
     force: bool = False,
     progress: Progress = no_progress,
     tell: Tell = tell_nobody,
@@ -37,8 +38,9 @@ def convert(
     """Write the trace at `path` to `output`, in the format its suffix or `format` names.
 
     Timelines show short kernel names, unless `short_names` is false, and keep the whole ones. CSV
-    is safe to open in a spreadsheet; with `raw_text` its texts are exactly those of the trace. What
-    the format has no place for is told, and noted in the file where it can be.
+    is safe to open in a spreadsheet; with `raw_text` its texts are exactly those of the trace.
+    `counter_instances` keeps hardware counters by instance of their block, not summed up. What the
+    format has no place for is told, and noted in the file where it can be.
     """
     target, inputs = Path(output), [Path(path)]
     exporter = export_format(target, format)
@@ -46,7 +48,7 @@ def convert(
     options = ExportOptions(gzip=is_packed, short_names=short_names, raw_text=raw_text)
     with (
         replaced(target, inputs, force=force, is_folder=exporter.is_folder) as temporary,
-        closing(open_source(path)) as source,
+        closing(open_source(path, counter_instances=counter_instances)) as source,
     ):
         chosen = selected_source(source, selection or Selection())
         if isinstance(chosen, SelectedSource) and not chosen.has_ops:

@@ -134,9 +134,14 @@ def labels_of(paths: Sequence[PurePath], labels: Sequence[str]) -> list[str]:
     ]
 
 
-def open(path: PathLike) -> Trace:  # noqa: A001  reads as wavescope.open(...)
-    """The trace at `path`, in any known format; columns are loaded when first used."""
-    return open_trace(path)
+def open(  # noqa: A001  reads as wavescope.open(...)
+    path: PathLike, *, counter_instances: bool = False
+) -> Trace:
+    """The trace at `path`, in any known format; columns are loaded when first used.
+
+    With `counter_instances` hardware counters are by instance of their block, not summed up.
+    """
+    return open_trace(path, counter_instances=counter_instances)
 
 
 def select(trace: Trace, selection: Selection | None = None, **where: Unpack[Where]) -> Trace:

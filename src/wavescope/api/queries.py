@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from wavescope.api.files import OWN_FORMAT, convert
+from wavescope.errors import UsageError
 from wavescope.formats import open_source
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery, SqlRow, require_sqlite
 from wavescope.formats.wavescope import is_wavescope_file
@@ -53,25 +54,36 @@ def query(
     sql: str,
     *,
     raw: bool = False,
+    counter_instances: bool = False,
     progress: Progress = no_progress,
     tell: Tell = tell_nobody,
 ) -> QueryRows:
     """The rows that one SELECT statement gives; nothing can be changed by it.
 
     A trace of another format is converted to a temporary trace file first; with `raw` an SQLite
-    file is queried as it is.
+    file is queried as it is. With `counter_instances` counters are by instance of their block.
     """
     given = Path(path)
-    is_own_file = is_wavescope_file(given)
+    # Who asks for instances of a file that has none hears so, of its own kind, too.
+    is_own_file = is_wavescope_file(given) and not counter_instances
     with ExitStack() as stack:
         if raw:
+            if counter_instances:
+                raise UsageError("counters of a file that is queried as it is are as they are")
             require_sqlite(given)
         elif not is_own_file:
             folder = tempfile.mkdtemp(prefix="wavescope-")
             stack.enter_context(removed_in_the_end(folder))
             target = Path(folder) / "trace.db"
             with told_when_full(folder):
-                given = convert(path, target, format=OWN_FORMAT, progress=progress, tell=tell)
+                given = convert(
+                    path,
+                    target,
+                    format=OWN_FORMAT,
+                    counter_instances=counter_instances,
+                    progress=progress,
+                    tell=tell,
+                )
         if not raw:
             open_source(given).close()  # what no command reads is not queried as a trace either
             _tell_sampled(given, tell)

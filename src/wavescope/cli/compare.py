@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Iterator
 
 import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.compare_runs import add_check_flags, figure_options, print_verdict
-from wavescope.cli.inputs import add_rules_flag, add_traces_argument
+from wavescope.cli.inputs import add_capture_flag, add_rules_flag, add_traces_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -19,10 +21,13 @@ from wavescope.cli.options import (
 )
 from wavescope.cli.outputs import print_result, tell_left_out, without_details
 from wavescope.cli.progress import Progress
+from wavescope.cli.terminal import say
 from wavescope.model.result import Result
 
 PARTS = ("operator", "category", "kernel", "phase", "step")
 _WATERFALL_ROWS = 12
+_MODEL = "gpu_model"
+_MAKER = re.compile(r"\b(?:AMD (?:Instinct )?|NVIDIA )")
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +50,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--no-match", action="store_true", help="do not look for kernels that were renamed"
     )
+    add_capture_flag(group)
     add_step_flag(group)
     add_check_flags(parser)
     add_filter_flags(parser)
@@ -61,12 +67,19 @@ def _run(arguments: argparse.Namespace) -> int:
     activity = f"comparing {len(arguments.traces)} traces"
     with Progress(activity, quiet=arguments.quiet) as progress:
         result = wavescope.compare(
-            arguments.traces, options, selection=selection, tell=progress.tell
+            arguments.traces,
+            options,
+            captures=arguments.capture,
+            selection=selection,
+            tell=progress.tell,
         )
     details = () if arguments.by else _summarised_tables(result)
     result, hidden = without_details(result, output, details)
-    print_result(result, output)
+    print_result(_with_short_models(result) if output.format in FOR_PEOPLE else result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
+    if arguments.capture and not arguments.quiet:
+        for sentence in _joined_texts(result):
+            say(sentence, label="note")
     return 0
 
 
@@ -79,6 +92,32 @@ def _options(arguments: argparse.Namespace, output: OutputOptions) -> wavescope.
         waterfall_rows=min(_WATERFALL_ROWS, output.rows) if people else 0,
         step=arguments.step,
     )
+
+
+def _with_short_models(result: Result) -> Result:
+    """The result with GPUs named without their makers: the rest tells them apart where room is."""
+    tables = list(result.tables)
+    for place, table in enumerate(tables):
+        names = [column.name for column in table.columns]
+        if table.name == "traces" and _MODEL in names:
+            at = names.index(_MODEL)
+            shown = [
+                (*row[:at], _MAKER.sub("", str(row[at])) if row[at] else row[at], *row[at + 1 :])
+                for row in table.rows
+            ]
+            tables[place] = table.with_rows(shown)
+    return result.with_only_tables(tables)
+
+
+def _joined_texts(result: Result) -> Iterator[str]:
+    """How much of each trace's graph replays the given captures explain."""
+    for row in result.table("traces").records():
+        share = row.get("joined_percent")
+        yield (
+            f"trace {row['trace']}: no kernel was launched by a graph: captures say nothing of it"
+            if share is None
+            else f"trace {row['trace']}: {share:.1f} % of the ops of graph replays fit a capture"
+        )
 
 
 def _summarised_tables(result: Result) -> list[str]:
@@ -107,6 +146,10 @@ COMMAND = Command(
     (
         Example("wavescope compare old.db new.db", "what changed, largest first"),
         Example("wavescope compare mi300x.json.gz h100.json.gz", "two vendors, same model"),
+        Example(
+            "wavescope compare old.json.gz new.json.gz --capture capture.json.gz",
+            "operators of replayed graphs, too",
+        ),
         Example("wavescope compare old.db new.db --by phase,step", "phases and steps only"),
         Example(
             "wavescope compare a.db b.db c.db --format csv --table kernels", "several versions"

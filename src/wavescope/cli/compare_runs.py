@@ -131,6 +131,11 @@ def print_verdict(
             "--base and --new name all traces: no others can be given",
             hint="wavescope compare --base old1.db old2.db --new new1.db new2.db",
         )
+    if arguments.capture:
+        raise UsageError(
+            "--capture cannot be used with --base and --new: a verdict tells no operators",
+            hint="wavescope compare OLD NEW --capture FILE shows what changed by operator",
+        )
     options = _check_options(arguments)
     base, new = arguments.base or (), arguments.new or ()
     with Progress(f"comparing {len(base) + len(new)} runs", quiet=arguments.quiet):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument
+from wavescope.cli.inputs import add_counter_instances_flag, add_trace_argument
 from wavescope.cli.options import (
     add_filter_flags,
     add_force_flag,
@@ -81,6 +81,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "argument)",
     )
     add_raw_text_flag(parser)
+    add_counter_instances_flag(
+        parser,
+        "keep hardware counters for each instance of their block, SQ_WAVES[0] and so on, instead "
+        "of their sum (of rocprofv3 JSON)",
+    )
     add_filter_flags(parser)
     add_force_flag(parser)
     add_quiet_flag(parser)
@@ -119,6 +124,7 @@ def _converted(
             selection=selection_from(arguments),
             short_names=not arguments.full_names,
             raw_text=arguments.raw_text,
+            counter_instances=arguments.counter_instances,
             force=arguments.force,
             progress=progress,
             tell=progress.tell,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument
+from wavescope.cli.inputs import add_counter_instances_flag, add_trace_argument
 from wavescope.cli.options import (
     FOR_PEOPLE,
     OutputOptions,
@@ -33,6 +33,14 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="list the kernels by their full names, with registers",
     )
     parser.add_argument(
+        "--counters", action="store_true", help="list what hardware counters counted, by kernel"
+    )
+    add_counter_instances_flag(
+        parser,
+        "the same for each instance of a hardware block, such as an L2 channel, and how even "
+        "they are (rocprofv3 JSON; other formats have sums)",
+    )
+    parser.add_argument(
         "--formats", action="store_true", help="list the formats that can be read and written"
     )
     add_output_flags(parser)
@@ -50,7 +58,11 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     with Progress(f"reading {arguments.trace}", quiet=arguments.quiet):
         found = wavescope.info(
-            arguments.trace, markers=arguments.markers, kernels=arguments.kernels
+            arguments.trace,
+            markers=arguments.markers,
+            kernels=arguments.kernels,
+            counters=arguments.counters,
+            counter_instances=arguments.counter_instances,
         )
     if options.format in FOR_PEOPLE:
         facts = {_SHOWN_AS.get(key, key): value for key, value in found.facts.items()}
@@ -67,6 +79,7 @@ COMMAND = Command(
         Example("wavescope info trace.db", "everything the trace says about itself"),
         Example("wavescope info trace.json.gz --markers", "markers by name, the longest first"),
         Example("wavescope info trace.db --kernels -n 0 --format csv", "all kernel names as CSV"),
+        Example("wavescope info out_results.json --counter-instances", "counters of each channel"),
         Example("wavescope info --formats", "formats that can be read and written"),
     ),
     _add_arguments,

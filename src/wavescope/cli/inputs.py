@@ -172,6 +172,11 @@ def add_capture_flag(parser: Arguments) -> None:
     )
 
 
+def add_counter_instances_flag(group: Arguments, meaning: str) -> None:
+    """`--counter-instances`: hardware counters as rocprofv3's JSON has them, not their sums."""
+    group.add_argument("--counter-instances", action="store_true", help=meaning)
+
+
 def joined_text(facts: Mapping[str, Value]) -> str:
     """How much of the time of graph replays the given captures explain."""
     if "replayed_ns" not in facts:

@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 import wavescope
 from wavescope.cli.command import Command, Example
-from wavescope.cli.inputs import add_trace_argument
+from wavescope.cli.inputs import add_counter_instances_flag, add_trace_argument
 from wavescope.cli.options import (
     OutputFormat,
     add_quiet_flag,
@@ -35,6 +35,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="query a foreign SQLite file as it is, not its conversion to wavescope's tables",
     )
+    add_counter_instances_flag(
+        parser,
+        "have hardware counters for each instance of their block, SQ_WAVES[0] and so on, instead "
+        "of their sum (of rocprofv3 JSON)",
+    )
     add_raw_text_flag(parser)
     add_quiet_flag(parser)
 
@@ -48,7 +53,12 @@ def _run(arguments: argparse.Namespace) -> int:
     activity = f"opening {PurePath(arguments.trace).name}"
     with Progress(activity, quiet=arguments.quiet) as progress:
         rows = wavescope.query(
-            arguments.trace, sql, raw=arguments.raw, progress=progress, tell=progress.tell
+            arguments.trace,
+            sql,
+            raw=arguments.raw,
+            counter_instances=arguments.counter_instances,
+            progress=progress,
+            tell=progress.tell,
         )
     with rows:
         shown = itertools.islice(rows, arguments.rows or None)

@@ -29,6 +29,7 @@ from wavescope.cli.progress import Progress
 from wavescope.cli.terminal import say
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
+from wavescope.units import counted
 
 _HEADER_FACTS = {
     "path": "path",
@@ -62,6 +63,9 @@ _HEADER_FACTS = {
 """What a page of text begins with, and by which words."""
 _DETAIL_TABLES = ("queues", "concurrency", "gap_histogram", "largest_copies", "launch_kernels")
 """Left to --table, --json and --format csv: a page of text has no room for them."""
+_CALL_TABLE = "calls"
+_FRAMES = "python_function"
+"""The category of calls that are functions of the program's own stack."""
 _WORK_TABLE = "work"
 """Made when it is asked for; `wavescope work` shows it alone."""
 _TABLES_OF_PART = {
@@ -119,14 +123,37 @@ def _run(arguments: argparse.Namespace) -> int:
         header = {shown: facts[key] for key, shown in _HEADER_FACTS.items() if key in facts}
         result = replace(result, facts=header)
     result, hidden = without_details(result, output, _DETAIL_TABLES)
+    is_text = output.format is OutputFormat.TEXT and not output.tables
+    result, frames = _without_frames(result) if is_text else (result, 0)
     print_result(result, output)
     tell_left_out(hidden, output, quiet=arguments.quiet)
+    if frames and not arguments.quiet:
+        say(
+            f"{counted(frames, 'Python function')} among the host calls are left out here: "
+            f"wavescope flame --of host {shlex.quote(arguments.trace)}"
+        )
     if arguments.capture and not arguments.quiet:
         say(joined_text(facts), label="note")
-    is_text = output.format is OutputFormat.TEXT and not output.tables
     if is_text and facts["marker_count"] and not arguments.quiet:
         say(f"by marked phase: wavescope phases {shlex.quote(arguments.trace)}")
     return 0
+
+
+def _without_frames(result: Result) -> tuple[Result, int]:
+    """The result without Python functions among its host calls, and how many these are.
+
+    Each holds what it calls: those that hold the whole program would come first, with times beside
+    which no other can be read.
+    """
+    tables, left_out = list(result.tables), 0
+    for place, table in enumerate(tables):
+        if table.name == _CALL_TABLE:
+            category = [column.name for column in table.columns].index("category")
+            calls = [row for row in table.rows if row[category] != _FRAMES]
+            if calls:
+                left_out = len(table.rows) - len(calls)
+                tables[place] = table.with_rows(calls)
+    return result.with_only_tables(tables), left_out
 
 
 def _output(arguments: argparse.Namespace) -> OutputOptions:

@@ -10,11 +10,11 @@ opening and writing.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from wavescope.errors import UnknownFormatError, UnreadableInputError
+from wavescope.errors import UnknownFormatError, UnreadableInputError, UsageError
 from wavescope.formats.registry import (
     Exporter,
     ExportOptions,
@@ -49,12 +49,16 @@ def is_trace(path: str | os.PathLike[str]) -> bool:
     return importer_of(probe(Path(path))) is not None
 
 
-def open_source(path: str | os.PathLike[str]) -> TraceSource:
-    """The trace at `path` as a source of batches; the format is told from the content."""
+def open_source(path: str | os.PathLike[str], *, counter_instances: bool = False) -> TraceSource:
+    """The trace at `path` as a source of batches; the format is told from the content.
+
+    With `counter_instances` hardware counters are by instance of their block, not summed up.
+    """
     seen = probe(Path(path))
     importer = importer_of(seen)
     if importer is not None:
-        return importer.open(seen.path)
+        opens = _instances_opener(importer, seen.path) if counter_instances else importer.open
+        return opens(seen.path)
     if seen.is_cut:
         raise UnreadableInputError(
             path, "its gzip data is damaged (it ends early)", hint="was it copied completely?"
@@ -66,9 +70,19 @@ def open_source(path: str | os.PathLike[str]) -> TraceSource:
     )
 
 
-def open_trace(path: str | os.PathLike[str]) -> Trace:
+def _instances_opener(importer: Importer, path: Path) -> Callable[[Path], TraceSource]:
+    if importer.open_counter_instances is None:
+        raise UsageError(
+            f"the counters of {path}, which is {importer.name}, cannot be split into hardware "
+            "instances",
+            hint="rocprofv3 --pmc ... -f json writes a value for each of them",
+        )
+    return importer.open_counter_instances
+
+
+def open_trace(path: str | os.PathLike[str], *, counter_instances: bool = False) -> Trace:
     """The trace at `path`; columns are loaded when they are first used."""
-    return Trace(open_source(path))
+    return Trace(open_source(path, counter_instances=counter_instances))
 
 
 def write_as(

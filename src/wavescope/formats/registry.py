@@ -48,6 +48,8 @@ class Importer:
     """How the format is called in messages, such as 'rocm-trace-lite'."""
     matches: Callable[[Probe], bool]
     open: Callable[[Path], TraceSource]
+    open_counter_instances: Callable[[Path], TraceSource] | None = None
+    """Opens it with a counter for each hardware instance, where the format has more than sums."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ _OTHER_FILES = (
         "rocprofv3 JSON",
         sniff.is_rocprofv3_json,
         Deferred("rocprofv3.json_reader:open_rocprofv3_json"),
+        Deferred("rocprofv3.json_reader:open_counter_instances"),
     ),
     Importer("xplane", sniff.is_xplane, Deferred("xplane.reader:open_xplane")),
     Importer("Perfetto", sniff.is_perfetto, Deferred("perfetto.reader:open_perfetto")),

@@ -228,3 +228,65 @@ def test_two_runs_of_each_refuse_a_small_change_and_say_why(
     assert code == 5
     titles = {finding["id"]: finding["title"] for finding in found["findings"]}
     assert titles["few-runs"] == "so few runs can show no change below 11 %"
+
+
+def test_captures_tell_the_operators_of_replayed_graphs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    launch = json.dumps({"kernel": "gemm"})
+    capture = write_as(
+        a_trace()
+        .with_call("hipStreamBeginCapture", 0, 1, category="cuda_runtime")
+        .with_call("aten::mm", 10, 90, category="cpu_op")
+        .with_call("hipLaunchKernel", 20, 30, category="cuda_runtime", args=launch)
+        .with_call("hipStreamEndCapture", 100, 101, category="cuda_runtime"),
+        tmp_path / "capture.db",
+    )
+    replay = write_as(
+        a_trace()
+        .with_call("hipGraphLaunch", 0, 5, category="cuda_runtime")
+        .with_kernel("gemm", 100, 160)
+        .with_link(1, 1),
+        tmp_path / "replay.db",
+    )
+    eager = write_as(a_trace().with_kernel("gemm", 100, 150), tmp_path / "eager.db")
+    asked = ("--by", "operator", "--capture", str(capture))
+
+    assert main(["compare", str(replay), str(replay), *asked, "--json"]) == 0
+
+    captured = capfd.readouterr()
+    tables = {table["name"]: table["rows"] for table in json.loads(captured.out)["tables"]}
+    assert tables["operators"][0][:3] == ["aten::mm", 60, 60]
+    assert captured.err.splitlines() == [
+        "note: trace 1: 100.0 % of the ops of graph replays fit a capture",
+        "note: trace 2: 100.0 % of the ops of graph replays fit a capture",
+    ]
+    assert main(["compare", str(replay), str(eager), *asked]) == 0
+    assert capfd.readouterr().err.splitlines()[1] == (
+        "note: trace 2: no kernel was launched by a graph: captures say nothing of it"
+    )
+    verdict = ["--base", str(replay), "--new", str(eager), "--capture", str(capture)]
+    assert main(["compare", *verdict]) == 2
+    assert "a verdict tells no operators" in capfd.readouterr().err
+
+
+def test_gpus_are_named_by_what_tells_them_apart(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    paths = [
+        str(
+            write_as(
+                a_trace().with_kernel("gemm", 0, 9).with_agent(0, model=model), tmp_path / name
+            )
+        )
+        for model, name in (("AMD Instinct MI300X", "a.db"), ("NVIDIA H100 80GB HBM3", "b.db"))
+    ]
+
+    assert main(["compare", *paths, "--by", "kernel"]) == 0
+
+    page = capfd.readouterr().out
+    assert "  MI300X  " in page
+    assert "  H100 80GB HBM3  " in page
+    assert main(["compare", *paths, "--by", "kernel", "--json"]) == 0
+    traces = json.loads(capfd.readouterr().out)["tables"][0]["rows"]
+    assert [row[2] for row in traces] == ["AMD Instinct MI300X", "NVIDIA H100 80GB HBM3"]

@@ -95,3 +95,56 @@ def test_bad_inputs_exit_with_3(run: Run, tmp_path: Path) -> None:
         ran = run("info", tmp_path / name)
         assert (ran.code, ran.out) == (3, ""), name
         assert ran.err.startswith("error: cannot read "), name
+
+
+@pytest.fixture
+def counted(tmp_path: Path) -> Path:
+    """rocprofv3 JSON: a kernel of 5 ns that two shader engines counted the waves of."""
+    handle = {"counter_id": {"handle": 4}}
+    info = {"kernel_id": 1, "dispatch_id": 1, "agent_id": {"handle": 12}}
+    data = {"dispatch_info": info, "start_timestamp": 10, "end_timestamp": 15}
+    records = [{**handle, "value": 64}, {**handle, "value": 32}]
+    entry = {
+        "agents": [{"id": {"handle": 12}, "type": 2, "node_id": 1, "name": "gfx942"}],
+        "counters": [{"id": {"handle": 4}, "name": "SQ_WAVES"}],
+        "strings": {"buffer_records": []},
+        "kernel_symbols": [{"kernel_id": 1, "formatted_kernel_name": "gemm"}],
+        "callback_records": {
+            "counter_collection": [{"dispatch_data": data, "records": records}],
+        },
+        "buffer_records": {},
+    }
+    path = tmp_path / "out_results.json"
+    path.write_text(json.dumps({"rocprofiler-sdk-tool": [entry]}))
+    return path
+
+
+def test_counters_are_sums_or_by_instance(run: Run, counted: Path, tmp_path: Path) -> None:
+    csv = ("--format", "csv", "--table", "counters")
+
+    assert run("info", counted, "--counters", *csv).out.splitlines()[1:] == [
+        "gemm,SQ_WAVES,1,96.0,96.0,96.0,96.0"
+    ]
+    assert run("info", counted, "--counter-instances", *csv).out.splitlines()[1:] == [
+        "gemm,SQ_WAVES[0],1,64.0,64.0,64.0,64.0",
+        "gemm,SQ_WAVES[1],1,32.0,32.0,32.0,32.0",
+    ]
+    sql = "SELECT sum(value), count(*) FROM wavescope_counter"
+    assert run("query", counted, sql, "--format", "csv").out.splitlines()[1:] == ["96.0,1"]
+    asked = ("--counter-instances", "--format", "csv")
+    assert run("query", counted, sql, *asked).out.splitlines()[1:] == ["96.0,2"]
+    kept = tmp_path / "kept.db"
+    assert run("convert", counted, "-o", kept, "--counter-instances").code == 0
+    assert run("info", kept, "--counters", *csv).out.count("SQ_WAVES[") == 2
+
+
+def test_a_format_without_instances_says_so(run: Run, trace_file: Path, tmp_path: Path) -> None:
+    for name, *others in (("info",), ("convert", "-o", tmp_path / "o.db"), ("query", "SELECT 1")):
+        ran = run(name, trace_file, *others, "--counter-instances")
+
+        assert ran.code == 2
+        assert ran.err == (
+            f"error: the counters of {trace_file}, which is wavescope, cannot be split into "
+            "hardware instances\n"
+            "hint: rocprofv3 --pmc ... -f json writes a value for each of them\n"
+        )

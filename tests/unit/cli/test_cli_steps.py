@@ -55,6 +55,11 @@ def test_slow_steps_are_a_finding_with_its_gain(run: Run, served_file: Path) -> 
 
     assert finding["id"] == "slow-steps"
     assert finding["numbers"]["slow_steps"] == 2
+    # As many as the table of kinds says, also where the last has no next step to be timed to.
+    kinds = rows(run("steps", served_file, "--json").out, "step_kinds")
+    counts = {row["kind"]: row["steps"] for row in kinds}
+    assert finding["numbers"]["steps"] in counts.values()
+    assert finding["title"].startswith(f"2 of {finding['numbers']['steps']} steps of kind")
     assert 5 < finding["gain_percent"] < 50
 
 

@@ -73,6 +73,28 @@ def test_by_shows_that_part_alone(
     assert "Kernels" not in text.splitlines()
 
 
+def test_a_page_leaves_the_programs_own_functions_to_the_flame_graph(
+    run: Run, program: Path, tmp_path: Path
+) -> None:
+    ran = run("summary", program)
+
+    page = ran.out[ran.out.index("Host calls") :]
+    assert "aten::mm" in page
+    assert "train.py(3): main" not in page
+    assert (
+        "2 Python functions among the host calls are left out here: wavescope flame --of host "
+        f"{program}\n" in ran.err
+    )
+    table = tables(run("summary", program, "--json").out)["calls"]
+    names = {"train.py(3): main", "nn.Module: Linear_0", "aten::mm", "hipLaunchKernel"}
+    assert {row["name"] for row in table} == names
+    assert "python_function" in run("summary", program, "--table", "calls").out
+    frames = a_trace().with_call("f.py(1): f", 0, 9, category="python_function")
+    alone = run("summary", write_as(frames.with_kernel("k", 1, 2), tmp_path / "frames.db"))
+    assert "python_function" in alone.out
+    assert "left out here" not in alone.err
+
+
 def test_csv_has_the_part_that_was_asked_for(run: Run, program: Path) -> None:
     ran = run("summary", program, "--by", "shape", "--format", "csv")
 

@@ -39,6 +39,13 @@ def test_every_command_and_flag_is_on_the_page(tool: ModuleType) -> None:
                     assert f"`{flag}`" in page or flag in {"-h", "--help"}
 
 
+def test_words_that_help_does_not_list_are_called_deprecated(tool: ModuleType) -> None:
+    page = tool.commands_page()
+
+    assert "SUPPRESS" not in page
+    assert "- `--subpath` `{node_name,gpu_model}`: deprecated: taken with a warning" in page
+
+
 def test_every_column_is_on_the_page(tool: ModuleType) -> None:
     from wavescope.model.columns import TABLES
 

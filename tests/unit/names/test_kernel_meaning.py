@@ -222,6 +222,32 @@ def test_notes_leave_out_bracketed_parts_without_text() -> None:
     assert expanded_note(r"x \1[, tile \2][ of \1]", found) == "x a of a"
 
 
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [
+        (
+            "void causal_conv1d_fwd_kernel<Causal_conv1d_fwd_kernel_traits<128, 4>>(P)",
+            "convolution",
+        ),
+        (
+            "void causal_conv1d_bwd_kernel<Causal_conv1d_bwd_kernel_traits<128, 4>>(P)",
+            "convolution",
+        ),
+        ("_causal_conv1d_update_kernel", "convolution"),
+        ("_causal_conv1d_varlen_states", "convolution"),
+        (
+            "void at::native::conv_depthwise2d_forward_kernel<1, c10::BFloat16, int>(P)",
+            "convolution",
+        ),
+        ("_selective_scan_update_kernel", "attention"),
+        ("_chunk_scan_fwd_kernel", "attention"),
+        ("fused_recurrent_gated_delta_rule_fwd_kernel", "attention"),
+    ],
+)
+def test_the_convolution_before_a_scan_is_one_whoever_runs_it(name: str, category: str) -> None:
+    assert meaning_of(name).category == category
+
+
 def test_built_in_rules_are_sound() -> None:
     document = packaged_toml("names", "rules", "kernel_meanings.toml")
 

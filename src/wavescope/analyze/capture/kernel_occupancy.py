@@ -35,8 +35,8 @@ from wavescope.model.result import (
     table_of,
 )
 
-_SINGLE = {kind: re.compile(rf"\b{kind}(\d{{1,3}})\b", re.ASCII) for kind in "va"}
-_RANGE_END = {kind: re.compile(rf"\b{kind}\[\d{{1,3}}:(\d{{1,3}})\]", re.ASCII) for kind in "va"}
+_SINGLE = {kind: re.compile(rf"\b{kind}(\d{{1,3}})\b", re.ASCII) for kind in "vas"}
+_RANGE_END = {kind: re.compile(rf"\b{kind}\[\d{{1,3}}:(\d{{1,3}})\]", re.ASCII) for kind in "vas"}
 _LDS_ACCESS = re.compile(
     r"ds_(?!bpermute|permute|swizzle|nop|gws)|(buffer|global)_load_\w*lds|buffer_load_.*\blds\b",
     re.ASCII,
@@ -77,7 +77,8 @@ def traced_occupancy(
     if evidence is None:
         return None
     facts = capture.kernel_facts
-    counts = register_counts(evidence.chip, facts, named_registers(capture.instructions.text))
+    texts = capture.instructions.text
+    counts = register_counts(evidence.chip, facts, named_registers(texts))
     notes = [counts.note] if counts.note and stated.vgprs is None else []
     if not evidence.is_certain:
         notes.append(f"the chip is a guess ({evidence.origin}): --arch states it")
@@ -91,7 +92,7 @@ def traced_occupancy(
     resources = KernelResources(
         vgprs=counts.vgprs if stated.vgprs is None else stated.vgprs,
         agprs=counts.agprs if stated.agprs is None else stated.agprs,
-        sgprs=_first(stated.sgprs, facts.sgpr_count if facts else None),
+        sgprs=_first(stated.sgprs, facts.sgpr_count if facts else None, named_sgprs(texts)),
         lds_bytes=lds_bytes,
         workgroup_size=workgroup,
         wave_size=stated.wave_size or _wave_size(capture, evidence.chip),
@@ -243,8 +244,17 @@ class RegisterCounts(NamedTuple):
 
 def named_registers(texts: Sequence[str]) -> tuple[int, int]:
     """One more than the highest VGPR and AGPR that instructions name; ranges count to their end."""
-    text = "\n".join(text for text in texts if not text.startswith(";"))
+    text = _without_labels(texts)
     return _register_count(text, "v"), _register_count(text, "a")
+
+
+def named_sgprs(texts: Sequence[str]) -> int:
+    """The same of SGPRs: at least so many does a wave have."""
+    return _register_count(_without_labels(texts), "s")
+
+
+def _without_labels(texts: Sequence[str]) -> str:
+    return "\n".join(text for text in texts if not text.startswith(";"))
 
 
 def register_counts(

@@ -47,6 +47,7 @@ from wavescope.model.result import (
     table_of,
 )
 from wavescope.model.trace import Trace
+from wavescope.units import percent_of
 
 
 class Part(str, enum.Enum):
@@ -168,6 +169,12 @@ class _TraceRow(NamedTuple):
         operators, calls = self.figures.operators, self.figures.total.calls
         return None if operators is None or not calls else 100 * count(operators) / calls
 
+    @property
+    def joined_percent(self) -> float | None:
+        """The share of replayed ops that got their operators; None where nothing is replayed."""
+        operators = self.figures.operators
+        return percent_of(operators.joined_count, operators.replayed_count) if operators else None
+
 
 _TRACE_COLUMNS: tuple[ColumnOf[_TraceRow], ...] = (
     ResultColumn("trace", "Trace", meaning="number; 1 is the base").of(lambda row: row.number),
@@ -203,6 +210,9 @@ _TRACE_COLUMNS: tuple[ColumnOf[_TraceRow], ...] = (
         Unit.PERCENT,
         "ops whose operator was inferred from other ops",
     ).of(lambda row: row.share_of_ops(lambda operators: operators.inferred_count)),
+    ResultColumn(
+        "joined_percent", "Joined %", Unit.PERCENT, "ops of graph replays whose capture is known"
+    ).of(lambda row: row.joined_percent),
 )
 
 

@@ -12,7 +12,13 @@ import numpy.typing as npt
 
 from wavescope.analyze.calls.outermost import NO_OPERATOR
 from wavescope.analyze.compare.kernel_roles import UNKNOWN_ROLE, kernel_role, role_types
-from wavescope.analyze.operators import GRAPH_REPLAY, NOT_RECORDED, OpOperators, op_operators
+from wavescope.analyze.operators import (
+    GRAPH_REPLAY,
+    NOT_RECORDED,
+    SEVERAL,
+    OpOperators,
+    op_operators,
+)
 from wavescope.analyze.ops.op_labels import op_categories, op_labels
 from wavescope.analyze.phases import PhaseAssignment, phases_of
 from wavescope.analyze.steps import StepOptions, Steps, steps_of
@@ -26,6 +32,8 @@ from wavescope.model.trace import Trace, TraceTable
 from wavescope.names.kernel_names import CategoryRules, short_name
 from wavescope.units import percent_of
 
+WITHOUT_OPERATOR = frozenset({NO_OPERATOR, NOT_RECORDED, GRAPH_REPLAY, SEVERAL})
+"""Why ops have no operator, in the place of its name."""
 MOST_POINTS = 1.0
 """Percentage points by which coverage may differ before it matters."""
 
@@ -95,6 +103,8 @@ class FigureOptions:
     rules: CategoryRules | None = None
     told_by_role: frozenset[str] = frozenset()
     """Short names of which kernels are listed by the types they work on, too."""
+    captures: tuple[Trace, ...] = ()
+    """Traces in which graphs were captured that are replayed here."""
 
 
 def shown_name(label: str, options: FigureOptions) -> str:
@@ -195,7 +205,7 @@ class TraceFigures:
         """The operators that launched the ops; None when the trace knows none."""
         if not len(self.trace.calls) or not len(self.trace.links):
             return None
-        return op_operators(self.trace, self.rows)
+        return op_operators(self.trace, self.rows, self.options.captures)
 
     @cached_property
     def phases(self) -> PhaseAssignment:
@@ -223,7 +233,7 @@ class TraceFigures:
         names = list(operators.names)
         of_op = operators.of_op.copy()
         for place, name in enumerate(names):
-            if name in (NO_OPERATOR, NOT_RECORDED, GRAPH_REPLAY):
+            if name in WITHOUT_OPERATOR:
                 mine = operators.of_op == place
                 of_op[mine] = self.category_of_op[mine] + len(names)
         names += [f"({category}, no operator)" for category in self.category_names]

@@ -19,9 +19,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.calls.outermost import NO_OPERATOR, op_sequence
-from wavescope.analyze.compare.figures import FigureOptions, Figures, TraceFigures
-from wavescope.analyze.operators import GRAPH_REPLAY, NOT_RECORDED
+from wavescope.analyze.calls.outermost import op_sequence
+from wavescope.analyze.compare.figures import (
+    WITHOUT_OPERATOR,
+    FigureOptions,
+    Figures,
+    TraceFigures,
+)
 from wavescope.arrays import Array
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import OTHER, meaning_of
@@ -98,8 +102,7 @@ class KernelProfiles:
         operators = self.figures.operators
         if operators is None:
             return {}
-        reasons = (NO_OPERATOR, NOT_RECORDED, GRAPH_REPLAY)
-        known = np.array([name not in reasons for name in operators.names])
+        known = np.array([name not in WITHOUT_OPERATOR for name in operators.names])
         row = self._row_of_label[self.figures.kernel_of_op]
         mine = np.flatnonzero((row >= 0) & known[operators.of_op])
         return self._shares(row[mine], operators.of_op[mine], operators.names)

@@ -93,14 +93,23 @@ class OpOperators:
     of_op: Numbers
     linked_count: int
     inferred_count: int
+    replayed_count: int
+    joined_count: int
+    """Of the replayed ones those whose launch was found where their graph was captured."""
 
 
-def op_operators(trace: Trace, rows: Array | None = None) -> OpOperators | None:
-    """The operators of the ops at `rows` (None: all), or None when the trace has no operators."""
+def op_operators(
+    trace: Trace, rows: Array | None = None, captures: Sequence[Trace] = ()
+) -> OpOperators | None:
+    """The operators of the ops at `rows` (None: all); None when nothing can tell any."""
     trace = with_all_calls(trace)
-    if outermost_operators(trace) is None:
+    has_operators = outermost_operators(trace) is not None
+    if not has_operators and not captures:
         return None
-    found = attributed(joined_launches(trace), _outermost, NO_OPERATOR)
+    launches = joined_launches(trace, captures)
+    if not has_operators and not launches.is_replayed.any():
+        return None
+    found = attributed(launches, _outermost, NO_OPERATOR)
     chosen = slice(None) if rows is None else rows
     linked, known = found.code[chosen], _with_inferred(trace, found).code[chosen]
     unknown = found.labels.index((NOT_RECORDED,))
@@ -109,6 +118,8 @@ def op_operators(trace: Trace, rows: Array | None = None) -> OpOperators | None:
         known,
         int(np.count_nonzero(linked != unknown)),
         int(np.count_nonzero(linked != known)),
+        int(np.count_nonzero(launches.is_replayed[chosen])),
+        int(np.count_nonzero(launches.is_joined[chosen])),
     )
 
 

@@ -187,10 +187,11 @@ def _judged(of_step: Numbers, scores: KindScores) -> _Judged:
     phases[scores.mixed[of_step]] = FoundPhase.SHARED
     training = scores.training[of_step]
     is_undivided = of_step.size == 1
-    phases[training | (is_undivided & scores.uneven[of_step])] = FoundPhase.UNCLASSIFIED
+    is_doubtful = scores.several | scores.nameless | (scores.uneven & is_undivided)
+    phases[training | is_doubtful[of_step]] = FoundPhase.UNCLASSIFIED
     confidence = 1 / (1 + np.exp(-np.abs(score)))
     confidence[phases == FoundPhase.UNCLASSIFIED] = 0.0
-    _inherit(phases, confidence, scores.serving[of_step] | training)
+    _inherit(phases, confidence, (scores.serving | scores.nameless | scores.training)[of_step])
     return _Judged(phases, confidence, of_step, scores)
 
 

@@ -102,6 +102,10 @@ UNEVEN = 3.0
 """In powers of two: by how much the largest of the launches of a kernel exceed the smallest."""
 UNEVEN_SHARE = 0.02
 """So many at either end do not count."""
+HIDDEN_SHARE = 0.25
+"""Of a step's launches: if so many have names that say nothing, what differs may be among them."""
+SEVERAL_SHARE = 0.25
+"""Of the launches of these kernels: so many are of either step."""
 TRAINING_SHARE = 0.01
 GRAPHS_OF_A_STEP = 4
 REPEATED_RUN = 4
@@ -115,7 +119,13 @@ class KindScores:
     mixed: npt.NDArray[np.bool_]
     """Attention of both phases in one step: prompts and single tokens in one batch."""
     uneven: npt.NDArray[np.bool_]
-    """Work for very different numbers of tokens, as in steps that could not be told apart."""
+    """Work for very different numbers of tokens, as in steps that could not be told apart, or names
+    that hide whether it is so."""
+    several: npt.NDArray[np.bool_]
+    """Names that say nothing, of kernels launched for very different numbers of tokens: prompts and
+    tokens in turn may look like one step."""
+    nameless: npt.NDArray[np.bool_]
+    """Names that say nothing, and no kernel of a language model among the others."""
     training: npt.NDArray[np.bool_]
     serving: npt.NDArray[np.bool_]
     """Whether the kind holds a kernel of a language model."""
@@ -133,6 +143,8 @@ class KindScores:
             {name: values[kinds] for name, values in self.signs.items()},
             self.mixed[kinds],
             self.uneven[kinds],
+            self.several[kinds],
+            self.nameless[kinds],
             self.training[kinds],
             self.serving[kinds],
             self.few_tokens[kinds],
@@ -219,6 +231,8 @@ def kind_scores(ops: KindOps, signs: LabelSigns, strengths: Strengths) -> KindSc
     names = _balance(prefill, decode, total, NAMED_SHARE)
     tiles = _balance(many, few, total, TILED_SHARE)
     tokens, scale = _tokens_sign(ops, signs), _scale_sign(ops)
+    hidden = ops.summed(signs.unknown[labels]) > HIDDEN_SHARE * ops.op_counts
+    serving = ops.summed(signs.language_model[labels]) > 0
     # Prompts one after another repeat as well.
     may_be_decode = (names <= 0) & (tiles <= 0) & (tokens <= 0)
     return KindScores(
@@ -234,9 +248,13 @@ def kind_scores(ops: KindOps, signs: LabelSigns, strengths: Strengths) -> KindSc
         },
         mixed=np.minimum(prefill_attention, decode_attention)
         >= np.maximum(MIXED_SHARE * (prefill_attention + decode_attention), 1),
-        uneven=_is_uneven(ops, signs) | ((prefill_attention > 0) & (decode_attention > 0)),
+        uneven=_is_uneven(ops, signs.attention, UNEVEN_SHARE)
+        | ((prefill_attention > 0) & (decode_attention > 0))
+        | hidden,
+        several=hidden & _is_uneven(ops, signs.unknown, SEVERAL_SHARE),
+        nameless=hidden & ~serving,
         training=_training(ops, ops.summed(duration * signs.training[labels]) / total),
-        serving=ops.summed(signs.language_model[labels]) > 0,
+        serving=serving,
         few_tokens=tokens <= SINGLE_TOKENS,
     )
 
@@ -254,10 +272,10 @@ def _balance(for_prefill: Reals, for_decode: Reals, total: Reals, full_share: fl
     return balance
 
 
-def _is_uneven(ops: KindOps, signs: LabelSigns) -> npt.NDArray[np.bool_]:
-    """Whether the same attention kernel is launched very differently, or takes very different
-    times where launch sizes are unknown."""
-    chosen = np.flatnonzero(signs.attention[ops.labels])
+def _is_uneven(ops: KindOps, wanted: npt.NDArray[np.bool_], share: float) -> npt.NDArray[np.bool_]:
+    """Whether more than `share` of the launches of the same wanted kernel are far larger than as
+    many others, or take far longer where launch sizes are unknown."""
+    chosen = np.flatnonzero(wanted[ops.labels])
     sizes = ops.sizes[chosen]
     lengths = np.log2(np.maximum(ops.duration_ns[chosen], 1))
     values = np.where(np.isnan(sizes), lengths, sizes)
@@ -266,8 +284,8 @@ def _is_uneven(ops: KindOps, signs: LabelSigns) -> npt.NDArray[np.bool_]:
     pairs = kinds * label_count + ops.labels[chosen]
     distinct, pair_of_op = np.unique(pairs, return_inverse=True)
     from_median = values - _quantiles(values, pair_of_op, distinct.size, 0.5)[pair_of_op]
-    highest = _quantiles(from_median, kinds, len(ops), 1 - UNEVEN_SHARE)
-    return highest - _quantiles(from_median, kinds, len(ops), UNEVEN_SHARE) >= UNEVEN
+    highest = _quantiles(from_median, kinds, len(ops), 1 - share)
+    return highest - _quantiles(from_median, kinds, len(ops), share) >= UNEVEN
 
 
 def _training(ops: KindOps, share: Reals) -> npt.NDArray[np.bool_]:

@@ -168,6 +168,8 @@ class LabelSigns:
     """Kernels that language models have and few others."""
     communication: Flags
     training: Flags
+    unknown: Flags
+    """Names that say nothing, such as hashes."""
 
 
 def label_signs(
@@ -187,6 +189,10 @@ def label_signs(
         bool(look) and _LANGUAGE_MODEL.search(text[:LONGEST_MATCHED]) is not None
         for text, look in zip(texts, wanted, strict=True)
     ]
+    communication = _are(categories, kernel_meaning.COMMUNICATION) | np.array(
+        [s.phase is NamedPhase.COMMUNICATION for s in said], np.bool_
+    )
+    says_phase = np.array([s != _NOTHING for s in said], np.bool_)
     return LabelSigns(
         prefill=prefill,
         decode=decode,
@@ -196,9 +202,9 @@ def label_signs(
         row_lookup=np.array([ROW_LOOKUP in text for text in texts], np.bool_),
         attention=attention,
         language_model=attention | np.array(by_name, np.bool_) | (prefill > 0) | (decode > 0),
-        communication=_are(categories, kernel_meaning.COMMUNICATION)
-        | np.array([s.phase is NamedPhase.COMMUNICATION for s in said], np.bool_),
+        communication=communication,
         training=np.array([s.phase is NamedPhase.TRAINING for s in said], np.bool_),
+        unknown=_are(categories, kernel_meaning.OTHER) & ~says_phase & ~np.array(by_name, np.bool_),
     )
 
 

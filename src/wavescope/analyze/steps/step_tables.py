@@ -335,7 +335,7 @@ def _slow_findings(lane: _LaneTimes) -> Iterator[Finding]:
             yield Finding(
                 "slow-steps",
                 Severity.WARNING,
-                f"{count_text(late_ns.size)} of {count_text(kind.main_ns.size)} steps of kind "
+                f"{count_text(late_ns.size)} of {count_text(kind.steps.size)} steps of kind "
                 f"{kind.kind + 1} on GPU {gpu} take much longer than the median",
                 f"median {duration_text(median_ns)}, slowest {duration_text(int(late_ns.max()))}; "
                 f"together {duration_text(extra_ns)} more than at the median",
@@ -347,7 +347,7 @@ def _slow_findings(lane: _LaneTimes) -> Iterator[Finding]:
                     "median_ns": median_ns,
                     "slowest_ns": int(late_ns.max()),
                     "slow_steps": int(late_ns.size),
-                    "steps": int(kind.main_ns.size),
+                    "steps": int(kind.steps.size),
                     "slowest_step": worst + 1,
                 },
             )

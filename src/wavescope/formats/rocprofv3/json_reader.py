@@ -16,7 +16,13 @@ from wavescope.closing import on_error
 from wavescope.errors import UnreadableInputError
 from wavescope.files import ByteStream
 from wavescope.formats.rocprofv3.json_blocks import CutJsonError, JsonBlocks, JsonError
-from wavescope.formats.rocprofv3.json_records import RecordReader, integers, texts
+from wavescope.formats.rocprofv3.json_counters import by_instance, summed
+from wavescope.formats.rocprofv3.json_records import (
+    CounterReading,
+    RecordReader,
+    integers,
+    texts,
+)
 from wavescope.formats.rocprofv3.kinds import OWN_MEMBER, plain_kernel_name, shown_kernel_name
 from wavescope.formats.rocprofv3.own_export import take_member
 from wavescope.formats.rocprofv3.rows import GpuFacts, ProcessFacts, Rocprofv3Rows
@@ -33,17 +39,27 @@ _RECORDS = ("buffer_records", "callback_records")
 
 def open_rocprofv3_json(path: Path) -> TraceSource:
     """The trace of a rocprofv3 JSON file, gzipped or not."""
+    return _opened(path, summed)
+
+
+def open_counter_instances(path: Path) -> TraceSource:
+    """The same with a counter for each hardware instance: `SQ_WAVES[0]`, `SQ_WAVES[1]`, ..."""
+    return _opened(path, by_instance)
+
+
+def _opened(path: Path, counted: CounterReading) -> TraceSource:
     rows = Rocprofv3Rows(TraceBuilder(str(path), FORMAT))
     with on_error(rows.builder.close):
-        return _Walk(path, rows).trace()
+        return _Walk(path, rows, counted).trace()
 
 
 class _Walk:
     """One file on its way into `rows`."""
 
-    def __init__(self, path: Path, rows: Rocprofv3Rows) -> None:
+    def __init__(self, path: Path, rows: Rocprofv3Rows, counted: CounterReading) -> None:
         self._path = path
         self._rows = rows
+        self._counted = counted
         self._entries: list[ProcessEntry] = []
         self._cut = False
         self._own: Any = None
@@ -107,7 +123,7 @@ class _Walk:
             cursor.skip()
             return
         while number >= len(self._entries):
-            self._entries.append(ProcessEntry(self._rows))
+            self._entries.append(ProcessEntry(self._rows, self._counted))
         self._entries[number].walk(cursor)
 
     def _metadata(self) -> list[tuple[str, str]]:
@@ -122,12 +138,12 @@ class _Walk:
 class ProcessEntry:
     """Walks the object of one process, in one pass or, when names follow records, in two."""
 
-    def __init__(self, rows: Rocprofv3Rows) -> None:
+    def __init__(self, rows: Rocprofv3Rows, counted: CounterReading) -> None:
         self._rows = rows
         self._facts = ProcessFacts()
         self.process = rows.add_process(self._facts)
         self.metadata: dict[str, str] = {}
-        self._records = RecordReader(rows, self.process)
+        self._records = RecordReader(rows, self.process, counted)
         self._seen: set[str] = set()
         self._deferred: set[str] = set()
         self._second_pass = False

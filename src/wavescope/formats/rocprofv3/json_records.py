@@ -5,7 +5,7 @@ Columns are numbers and texts at a path, whatever the records hold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from wavescope.arrays import Array
 from wavescope.formats.rocprofv3.json_blocks import JsonBlocks
 from wavescope.formats.rocprofv3.kinds import OWN_MEMBER, api_of_kind, copy_gpus, copy_type
 from wavescope.formats.rocprofv3.own_export import MarkerFacts
-from wavescope.formats.rocprofv3.rows import CounterRows, Rocprofv3Rows, finite_number, looked_up
+from wavescope.formats.rocprofv3.rows import CounterRows, Rocprofv3Rows, looked_up
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import KERNEL_TYPE
 
@@ -50,6 +50,8 @@ _LARGEST_CODE = (1 << 31) - 1
 _MARK = "roctxMarkA"
 _PLAIN_ARGUMENT = "text"
 """The only argument of calls whose arguments are plain text, as wavescope exports them."""
+CounterReading = Callable[[Sequence[Any]], list[tuple[int, str, float]]]
+"""What a dispatch counted: handles of counters, what their names get behind them, and values."""
 
 
 def values(records: Sequence[Any], *path: str) -> list[Any]:
@@ -111,9 +113,10 @@ def _return_codes(records: Sequence[Any]) -> npt.NDArray[np.int64]:
 class RecordReader:
     """Reads sections of records; the entry fills in what agents and kernels are called."""
 
-    def __init__(self, rows: Rocprofv3Rows, process: int) -> None:
+    def __init__(self, rows: Rocprofv3Rows, process: int, counted: CounterReading) -> None:
         self._rows = rows
         self._process = process
+        self._counted = counted
         self._strings = rows.builder.strings
         self.gpu_of_agent: dict[int, int] = {}
         self.counter_names: dict[int, str] = {}
@@ -291,10 +294,13 @@ class RecordReader:
         )
         self._counters.add_ops(columns)
         for record, dispatch in zip(records, columns["sequence"].tolist(), strict=True):
-            counted = record.get("records")
-            sums = _summed(counted if isinstance(counted, list) else [])
-            names = [self.counter_names.get(handle, f"counter {handle}") for handle in sums]
-            self._counters.add_values(dispatch, names, list(sums.values()))
+            given = record.get("records")
+            counted = self._counted(given if isinstance(given, list) else [])
+            names = [
+                self.counter_names.get(handle, f"counter {handle}") + place
+                for handle, place, _ in counted
+            ]
+            self._counters.add_values(dispatch, names, [value for _, _, value in counted])
 
     def _operations(self, section: str, records: list[Any]) -> list[tuple[str, str]]:
         """Kind and operation of each record as text."""
@@ -316,17 +322,6 @@ class RecordReader:
             is_known = 0 <= operation < len(operations) and isinstance(operations[operation], str)
             operation = operations[operation] if is_known else f"{section} operation {operation}"
         return kind_name, operation
-
-
-def _summed(counted: Sequence[Any]) -> dict[int, float]:
-    """The value of each counter: the sum over the hardware instances, which each have a record."""
-    sums: dict[int, float] = {}
-    handles = integers(counted, "counter_id", "handle").tolist()
-    for handle, value in zip(handles, values(counted, "value"), strict=True):
-        number = finite_number(value)
-        if number is not None:
-            sums[handle] = sums.get(handle, 0.0) + number
-    return sums
 
 
 def _args(record: dict[str, Any]) -> bytes:

@@ -12,6 +12,7 @@ from wavescope.analyze.capture.kernel_occupancy import (
     RegisterCounts,
     measured_occupancy,
     named_registers,
+    named_sgprs,
     register_counts,
     traced_occupancy,
     traced_occupancy_result,
@@ -156,6 +157,13 @@ def test_registers_are_counted_to_the_end_of_ranges() -> None:
     assert named_registers(texts) == (242, 12)
     assert named_registers(["v_accvgpr_read_b32 v1, a0"]) == (2, 1)
     assert named_registers([]) == (0, 0)
+
+
+def test_scalar_registers_are_those_that_instructions_name_where_nothing_states_them() -> None:
+    code = ("; s90 of a label", "s_load_dwordx4 s[4:7], s[0:1], 0x0", "v_mov_b32 v3, s9")
+
+    assert named_sgprs(code) == 10
+    assert named_sgprs([]) == 0
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,21 @@ def test_a_load_in_a_loop_without_matrix_instructions_is_none_of_them(tmp_path: 
     assert "arrives after 204" in found.evidence
 
 
+def test_a_load_after_which_none_is_left_is_not_to_be_issued_earlier(tmp_path: Path) -> None:
+    waits = [step(1), step(2), step(3, stall=400), step(4)]
+    last = a_capture().with_code(LOAD, LOAD, WAIT, "v_add_f32 v0, v1, v2").with_wave(waits)
+    early = a_capture().with_code(LOAD, WAIT, "v_add_f32 v0, v1, v2", LOAD)
+    early = early.with_wave([step(1), step(2, stall=400), step(3), step(4)])
+
+    (found,) = found_by(exposed_load.find, a_context(last, tmp_path / "last"))
+    (other,) = found_by(exposed_load.find, a_context(early, tmp_path / "early"))
+
+    assert "all loads are issued before they are waited for" in found.fix
+    assert found.sketch.after[0].endswith("# of several elements, or a wider one")
+    assert "issue all loads before the first use" in other.fix
+    assert other.sketch.after[0].endswith("# with all other loads, before any use")
+
+
 def test_a_load_that_work_hides_is_not_exposed(tmp_path: Path) -> None:
     capture = a_capture().with_code(LOAD, "v_add_f32 v0, v1, v2", WAIT)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tests.builders import a_trace
 from tests.phase_score import scores, truth_codes, with_losses
 from tests.serving_traces import (
     COMMUNICATION,
+    DECODE,
     HOME_MADE,
     LAYERS,
     PLAIN_TORCH,
@@ -151,6 +153,76 @@ def test_normalizing_the_last_token_alone_does_not_hide_the_prompt() -> None:
 
     assert segment.phase is FoundPhase.PREFILL
     assert segment.signs["tokens"] == pytest.approx(1.5 * (9 - 7.3) / 2)
+
+
+HASHED = Layer(
+    norm="kernel_0f3a",
+    gemms=("kernel_91bc", "kernel_77de"),
+    attention=lambda prefill: "kernel_e21f",
+    activation="kernel_5c08",
+)
+
+
+def test_a_step_that_hashes_hide_has_not_the_phase_of_the_steps_after_it() -> None:
+    prompt, tokens = Server(HASHED), Server(VLLM_ROCM)
+    prompt.step(2_048, PREFILL)
+    for row in prompt.rows:
+        row["name"] = str(row["name"]) if "kernel_" in str(row["name"])[:7] else "kernel_ab12"
+    tokens.now_ns, tokens._correlation = prompt.now_ns, prompt._correlation
+    for _ in range(8):
+        tokens.step(8, DECODE, graph=True)
+
+    segments = found_phases(labelled(prompt, tokens).trace).segments
+
+    # That replays are the usual steps speaks for a prompt, and its names say nothing against it.
+    assert [(segment.phase, segment.step_count) for segment in segments] == [
+        (FoundPhase.UNCLASSIFIED, 1),
+        (FoundPhase.DECODE, 8),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hashed", "phase"),
+    [
+        ((), FoundPhase.PREFILL),
+        ((VLLM_ROCM.activation,), FoundPhase.PREFILL),
+        ((VLLM_ROCM.activation, VLLM_ROCM.norm), FoundPhase.UNCLASSIFIED),
+    ],
+)
+def test_one_stretch_with_many_hashed_names_may_hide_several_steps(
+    hashed: tuple[str, ...], phase: FoundPhase
+) -> None:
+    server = Server(VLLM_ROCM)
+    server.step(512, PREFILL)
+    for row in server.rows:
+        if row["name"] in hashed:
+            row["name"] = f"kernel_{len(str(row['name'])):016x}"
+
+    (segment,) = found_phases(labelled(server).trace).segments
+
+    assert segment.phase is phase
+
+
+def test_hashed_prompts_and_tokens_in_turn_are_not_one_kind_of_step() -> None:
+    layer = replace(
+        VLLM_ROCM,
+        norm="kernel_0f3a",
+        activation="kernel_5c08",
+        attention=lambda prefill: "kernel_e21f",
+    )
+    server = Server(layer)
+    for _ in range(5):
+        server.now_ns += 40_000
+        server._op("token_embedding_kernel", 2_048, PREFILL, 1.0, False)
+        for tokens in (2_048, 8):
+            for _ in range(server.layers):
+                server._layer(tokens, PREFILL, False)
+        server._op("argmax_of_logits", 32, PREFILL, 1.0, False)
+
+    phases = found_phases(labelled(server).trace)
+
+    assert FoundPhase.PREFILL not in phases.codes
+    assert FoundPhase.DECODE not in phases.codes
 
 
 def test_training_is_not_serving() -> None:

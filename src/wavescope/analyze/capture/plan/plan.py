@@ -102,7 +102,7 @@ def plan_result(analysis: CaptureAnalysis, counters: KernelCounters | None = Non
     if found_no_work(analysis):
         nothing = table_of("plan", "Priority order", _PLAN_COLUMNS, [])
         return Result("Plan", [nothing], [no_work_finding(analysis)], _facts(context))
-    is_sampled = analysis.instructions.measure is Measure.SAMPLES
+    is_sampled = _is_sampled(analysis)
     changes = [] if is_sampled else list(enumerate(planned_changes(context), 1))
     findings = [
         _finding(number, change, context.main_row(change.opportunity)) for number, change in changes
@@ -120,6 +120,10 @@ def plan_result(analysis: CaptureAnalysis, counters: KernelCounters | None = Non
     return Result("Plan", [plan, *sketches], findings, _facts(context))
 
 
+def _is_sampled(analysis: CaptureAnalysis) -> bool:
+    return analysis.instructions.measure is Measure.SAMPLES
+
+
 def _facts(context: PlanContext) -> dict[str, Value]:
     capture, pieces = context.analysis.capture, context.pieces
     return {
@@ -127,7 +131,8 @@ def _facts(context: PlanContext) -> dict[str, Value]:
         "kernel": capture.kernel_name,
         "chip": context.analysis.chip.words,
         "wave_count": len(capture.waves),
-        "wave_cycles": context.lifetime,
+        # Samples count where waves were: they are no cycles.
+        "wave_cycles": None if _is_sampled(context.analysis) else context.lifetime,
         "stall_percent": context.share(int(pieces.stall.sum())),
         "exposed_stall_percent": context.share(int(pieces.exposed.sum()))
         if context.has_waves
