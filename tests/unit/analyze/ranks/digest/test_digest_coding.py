@@ -35,7 +35,7 @@ def a_digest() -> RankDigest:
     return digest
 
 
-def packed(body: bytes, *, size: int | None = None, version: int = 2) -> bytes:
+def packed(body: bytes, *, size: int | None = None, version: int = 3) -> bytes:
     """Bytes with a right checksum around any body."""
     data = zlib.compress(body)
     return HEAD.pack(b"WSRD", version, zlib.crc32(data), len(body) if size is None else size) + data
