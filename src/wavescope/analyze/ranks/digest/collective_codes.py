@@ -38,9 +38,7 @@ def stored_columns(rows: CollectiveRows, first_ns: int) -> dict[str, npt.NDArray
     return {**{name: getattr(rows, name) for name in AS_THEY_ARE}, **derived}
 
 
-def restored_rows(
-    stored: Mapping[str, npt.NDArray[np.integer]], first_ns: int
-) -> CollectiveRows:
+def restored_rows(stored: Mapping[str, npt.NDArray[np.integer]], first_ns: int) -> CollectiveRows:
     """The rows that `stored_columns` was given, of columns of one length."""
     lengths, hidden = stored["length_ns"], stored["hidden_ns"]
     # From each end to the next: the gap, and the collective behind it.
