@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from wavescope.analyze.ranks.digest.rank_digest import CollectiveRows
+from wavescope.arrays import Array
 from wavescope.arrays.intervals import Times
 
 AS_THEY_ARE = ("use", "queue", "sequence", "peer", "step", "idle_before_ns", "host_late_ns")
@@ -21,7 +21,7 @@ AS_THEY_ARE = ("use", "queue", "sequence", "peer", "step", "idle_before_ns", "ho
 DERIVED = ("gap_ns", "length_ns", "other_before_ns", "hidden_ns", "other_tail_ns")
 
 
-def stored_columns(rows: CollectiveRows, first_ns: int) -> dict[str, npt.NDArray[np.integer]]:
+def stored_columns(rows: CollectiveRows, first_ns: int) -> dict[str, Array]:
     """All columns as they are stored, of a rank whose first op began at `first_ns`."""
     starts, ends = rows.start_ns, rows.end_ns
     lengths = ends - starts
@@ -38,7 +38,7 @@ def stored_columns(rows: CollectiveRows, first_ns: int) -> dict[str, npt.NDArray
     return {**{name: getattr(rows, name) for name in AS_THEY_ARE}, **derived}
 
 
-def restored_rows(stored: Mapping[str, npt.NDArray[np.integer]], first_ns: int) -> CollectiveRows:
+def restored_rows(stored: Mapping[str, Array], first_ns: int) -> CollectiveRows:
     """The rows that `stored_columns` was given, of columns of one length."""
     lengths, hidden = stored["length_ns"], stored["hidden_ns"]
     # From each end to the next: the gap, and the collective behind it.
