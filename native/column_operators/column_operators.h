@@ -72,6 +72,11 @@ WAVESCOPE_EXPORT int wavescope_nest(const int64_t* starts, const int64_t* ends, 
 // How much of the time from the first start to the last end the intervals of one run leave uncovered.
 WAVESCOPE_EXPORT uint64_t wavescope_uncovered_ns(const int64_t* starts, const int64_t* ends, int64_t count);
 
+// How many of the values, which never decrease, are less than each time, or no greater with is_right. Times in about the
+// order of the values, as they mostly come, are found with a few steps from one to the next.
+WAVESCOPE_EXPORT void wavescope_places(const int64_t* values, int64_t count, const int64_t* times, int64_t time_count,
+                                       int32_t is_right, int64_t* places);
+
 // Gives each range [starts[i], ends[i]), in order of start, a lane from 0 to lane_count - 1 on which it overlaps nothing:
 // the first that is free, or, of nested ranges, the one below all that are open. `free_at` tells when each lane is free,
 // before and after. A range that finds none gets 255. Returns how many found none, or -1 unless lane_count is 1 to 254.

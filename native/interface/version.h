@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 // Raised with every change of an exported function or structure, together with ABI in wavescope/native/library.py.
-enum { WAVESCOPE_COLUMNS_ABI = 4 };
+enum { WAVESCOPE_COLUMNS_ABI = 5 };
 
 WAVESCOPE_EXPORT int32_t wavescope_columns_abi(void);
 

@@ -17,16 +17,6 @@ constexpr std::array<uint64_t, 12> kFixedBytes = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 
 
 inline uint64_t value_bytes(uint64_t type) { return type >= 12 ? (type - 12) / 2 : kFixedBytes[type]; }
 
-// The eight bytes at `value` as a big-endian integer.
-inline int64_t load_word(const uint8_t* value) {
-  uint64_t word;
-  std::memcpy(&word, value, sizeof word);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  word = __builtin_bswap64(word);
-#endif
-  return static_cast<int64_t>(word);
-}
-
 }  // namespace
 
 void RecordDecoder::want(const WavescopeReadColumn* columns, int32_t column_count) {
@@ -40,6 +30,8 @@ void RecordDecoder::want(const WavescopeReadColumn* columns, int32_t column_coun
   }
   std::sort(columns_.begin(), columns_.end(),
             [](const Column& left, const Column& right) { return left.request.position < right.request.position; });
+  wants_integers_ = std::all_of(columns_.begin(), columns_.end(),
+                                [](const Column& column) { return column.request.kind == WAVESCOPE_COLUMN_INTEGER; });
 }
 
 void RecordDecoder::begin(const WavescopeReadTarget* targets) {
@@ -49,6 +41,10 @@ void RecordDecoder::begin(const WavescopeReadTarget* targets) {
     column.output = targets[column.target];
     column.text.clear();
     if (column.request.kind == WAVESCOPE_COLUMN_TEXT) static_cast<int64_t*>(column.output.values)[0] = 0;
+  }
+  integers_.clear();
+  if (wants_integers_) {
+    for (const Column& column : columns_) integers_.push_back(static_cast<int64_t*>(column.output.values));
   }
   rowid_outputs_.clear();
   for (const size_t target : rowid_targets_) rowid_outputs_.push_back(static_cast<int64_t*>(targets[target].values));
@@ -76,7 +72,8 @@ const std::vector<uint8_t>* RecordDecoder::text(int32_t target) const {
 
 RecordDecoder::Decoded RecordDecoder::decode(const uint8_t* record, uint64_t available, uint64_t payload) {
   if (columns_.empty()) return Decoded::kRow;
-  const RecordShape* shape = shapes_.find(record, available);
+  const RecordShapes::Entry* const entry = shapes_.find(record, available);
+  const RecordShape* shape = entry == nullptr ? nullptr : &entry->shape;
   if (shape == nullptr) {
     const Decoded parsed = parse_header(record, available, payload);
     if (parsed != Decoded::kRow) return parsed;
@@ -89,12 +86,11 @@ RecordDecoder::Decoded RecordDecoder::decode(const uint8_t* record, uint64_t ava
   const StoredValue* stored = shape->values.data();
   const size_t row = row_;
   for (Column& column : columns_) {
-    const uint8_t* const value = record + stored->offset;
     if (stored->is_integer) {
-      const int64_t integer = ((load_word(value) >> stored->shift) & stored->mask) + stored->constant;
+      const int64_t integer = ((load_word(record + stored->offset) >> stored->shift) & stored->mask) + stored->constant;
       static_cast<int64_t*>(column.output.values)[row] = integer;
     } else {
-      const Decoded decoded = store_value(column, value, stored->type, stored->bytes);
+      const Decoded decoded = store_value(column, record + stored->offset, stored->type, stored->bytes);
       if (decoded != Decoded::kRow) return decoded;
     }
     ++stored;
@@ -134,9 +130,26 @@ RecordDecoder::Decoded RecordDecoder::parse_header(const uint8_t* record, uint64
   }
   if (at > header_end && header_bytes != 0) return Decoded::kCorrupt;
   parsed_.end = value_at;
+  split_integers();
   // Behind the last value that the header speaks of there is nothing.
   parsed_.most_behind = at == header_end ? 0 : kLargestPayload;
   return Decoded::kRow;
+}
+
+// Puts what parsed_ says of integers into its lists of them.
+void RecordDecoder::split_integers() {
+  parsed_.loaded.clear();
+  parsed_.implied.clear();
+  parsed_.has_only_integers = true;
+  for (size_t column = 0; column < parsed_.values.size(); ++column) {
+    const StoredValue& value = parsed_.values[column];
+    parsed_.has_only_integers = parsed_.has_only_integers && value.is_integer;
+    if (value.bytes != 0) {
+      parsed_.loaded.push_back({value.offset, value.shift, column});
+    } else {
+      parsed_.implied.push_back({value.constant, column});
+    }
+  }
 }
 
 StoredValue RecordDecoder::placed(const Column& column, uint64_t offset, uint64_t type, uint64_t bytes) {

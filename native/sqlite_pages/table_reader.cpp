@@ -77,6 +77,10 @@ int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_b
   Cell cell;
   bool is_there;
   while (static_cast<int64_t>(decoder_.rows()) < max_rows && decoder_.held_text_bytes() < text_limit_bytes) {
+    if (decoder_.wants_integers() && leaf_.next_cell < leaf_.cells) {
+      read_plain_rows(max_rows, last_rowid);
+      if (static_cast<int64_t>(decoder_.rows()) == max_rows) break;
+    }
     int status = next_cell(cell, is_there);
     if (status != WAVESCOPE_PAGES_OK || !is_there || cell.rowid > last_rowid) return status;
     if (!is_apart(cell)) return corrupt(leaf_.number);
@@ -88,6 +92,49 @@ int TableReader::read(int64_t max_rows, int64_t last_rowid, int64_t text_limit_b
     decoder_.next_row();
   }
   return WAVESCOPE_PAGES_OK;
+}
+
+// The next rows of this leaf as far as they are what nearly all are: short, in order, each below the one before it, of
+// integers only, with a header that was seen before. Everything is checked as for any row, but nothing is said of what is
+// found: where this stops, the row is looked at again by who says what is wrong, or knows more kinds of rows.
+void TableReader::read_plain_rows(int64_t max_rows, int64_t last_rowid) {
+  // In locals: what is stored could lie anywhere, so that members would be loaded again for each row.
+  const uint8_t* const page = leaf_.page;
+  const size_t usable = source_.header().usable_bytes;
+  const uint8_t* const end = page + usable;
+  const size_t directory_end = kLeafHeaderBytes + 2 * static_cast<size_t>(leaf_.cells);
+  const size_t first_row = decoder_.rows();
+  const size_t row_count = std::min<uint64_t>(leaf_.cells - leaf_.next_cell, static_cast<uint64_t>(max_rows) - first_row);
+  const int64_t ceiling = std::min(ceiling_, last_rowid);
+  const uint8_t* const offsets = page + kLeafHeaderBytes + 2 * static_cast<size_t>(leaf_.next_cell);
+  int64_t floor = floor_;
+  bool before_first = before_first_;
+  size_t lowest = leaf_.lowest;
+  const RecordShapes::Entry* latest = nullptr;
+  size_t count = 0;
+  for (; count < row_count; ++count) {
+    const size_t offset = load_u16(offsets + 2 * count);
+    if (offset < directory_end || offset + kSmallestCell > usable) break;
+    const uint8_t* const cell = page + offset;
+    const uint64_t payload = cell[0];
+    if (payload >= 0x80) break;  // a length of several bytes: long records go to other pages
+    uint64_t bits;
+    const uint8_t* const record = read_varint(cell + 1, end, bits);
+    if (record == nullptr || payload > static_cast<size_t>(end - record)) break;
+    const int64_t rowid = static_cast<int64_t>(bits);
+    if ((rowid <= floor && !before_first) || rowid > ceiling) break;
+    const size_t cell_end = std::max(offset + kSmallestCell, static_cast<size_t>(record - page) + payload);
+    if (cell_end > lowest || !decoder_.store_integers(record, payload, rowid, first_row + count, latest)) break;
+    floor = rowid;
+    before_first = false;
+    lowest = offset;
+  }
+  if (count == 0) return;
+  decoder_.rows_were_stored(count);
+  leaf_.next_cell += static_cast<uint32_t>(count);
+  leaf_.lowest = lowest;
+  last_rowid_ = floor_ = floor;
+  before_first_ = false;
 }
 
 int TableReader::verify() {

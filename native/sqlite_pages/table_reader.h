@@ -59,6 +59,7 @@ class TableReader {
   int next_leaf();
   // For each row, and so in place: a call would cost as much as the check.
   [[gnu::always_inline]] inline int next_cell(Cell& cell, bool& is_there);
+  void read_plain_rows(int64_t max_rows, int64_t last_rowid);
   bool take_child(Interior& interior, uint32_t& child);
   [[gnu::always_inline]] inline bool is_apart(const Cell& cell);
   bool leaf_cells_are_apart();

@@ -225,6 +225,40 @@ void uncovered_time_is_measured() {
   CHECK(wavescope_uncovered_ns(wide.starts.data(), wide.ends.data(), 2) == std::numeric_limits<uint64_t>::max());
 }
 
+void compare_places(const std::vector<int64_t>& values, const std::vector<int64_t>& times) {
+  std::vector<int64_t> places(times.size());
+  for (const int is_right : {0, 1}) {
+    wavescope_places(values.data(), static_cast<int64_t>(values.size()), times.data(), static_cast<int64_t>(times.size()),
+                     is_right, places.data());
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const auto expected = is_right != 0 ? std::upper_bound(values.begin(), values.end(), times[i])
+                                          : std::lower_bound(values.begin(), values.end(), times[i]);
+      CHECK(places[i] == expected - values.begin());
+    }
+  }
+}
+
+void times_find_their_places() {
+  compare_places({}, {});
+  compare_places({}, {1, -1});
+  compare_places({kMin, kMin, 0, kMax, kMax}, {kMax, kMin, 0, kMax, -1, 1, kMin});
+  std::mt19937_64 random(7);
+  for (const std::size_t count : {1, 2, 7, 100, 5000}) {
+    for (const int64_t highest : {3, 200, 1'000'000}) {
+      std::uniform_int_distribution<int64_t> any(-highest, highest);
+      std::vector<int64_t> values(count), times(300);
+      for (int64_t& value : values) value = any(random);
+      for (int64_t& time : times) time = any(random) * 2;
+      std::sort(values.begin(), values.end());
+      compare_places(values, times);
+      std::sort(times.begin(), times.end());
+      compare_places(values, times);
+      std::reverse(times.begin(), times.end());
+      compare_places(values, times);
+    }
+  }
+}
+
 void ranges_are_nested() {
   // Lane 1: a stack, two crossing ranges and an instant where one ends; lane 2 sees none of them.
   const std::vector<int64_t> starts{0, 10, 10, 50, 80, 100, 20, kMin, kMax};
@@ -247,6 +281,7 @@ int main() {
   distinct_rows_are_numbered_as_they_appear();
   runs_are_united();
   uncovered_time_is_measured();
+  times_find_their_places();
   ranges_are_nested();
   return 0;
 }

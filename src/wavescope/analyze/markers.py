@@ -304,7 +304,7 @@ def _by_time(trace: Trace, found: TraceRanges, result: OpRanges, rows: Rows | No
         if threads is not None:
             numbers = _of_own_thread(ranges, starts, processes, threads[chosen], numbers)
         target[chosen] = numbers
-        result.basis[chosen] = np.where(numbers >= 0, Basis.TIME, Basis.OUTSIDE)
+        result.basis[chosen] = np.where(numbers >= 0, np.int8(Basis.TIME), np.int8(Basis.OUTSIDE))
 
 
 def _of_own_thread(

@@ -9,6 +9,7 @@ import numpy as np
 
 from wavescope.arrays.interval_union import stretches_of_runs
 from wavescope.arrays.intervals import Times, sorted_times
+from wavescope.native import columns_library
 
 
 class CoveredTime(NamedTuple):
@@ -59,7 +60,7 @@ class CoveredTime(NamedTuple):
         """How much of the time before each of `times` is covered."""
         if not len(self.starts):
             return np.zeros(len(times), np.int64)
-        place = np.searchsorted(self.starts, times, "right") - 1
+        place = _places(self.starts, times, is_right=True) - 1
         at = np.maximum(place, 0)
         inside = np.minimum(times, self.ends[at]) - self.starts[at]
         return np.where(place < 0, 0, self.before_ns[at] + inside)
@@ -74,9 +75,22 @@ class CoveredTime(NamedTuple):
         to there, the least int64 where nothing is covered before it."""
         if not len(self.starts):
             return np.full(len(times), np.iinfo(np.int64).min, np.int64)
-        place = np.searchsorted(self.starts, times, "left") - 1
+        place = _places(self.starts, times, is_right=False) - 1
         last = np.minimum(self.ends[np.maximum(place, 0)], times)
         return np.where(place < 0, np.iinfo(np.int64).min, last)
+
+
+def _places(starts: Times, times: Times, *, is_right: bool) -> Times:
+    """How many starts lie before each of `times`, with `is_right` also those that equal it.
+
+    Times are mostly in order, and far fewer: from one to the next it is a few steps.
+    """
+    places = np.empty(len(times), np.int64)
+    wanted = np.ascontiguousarray(times, np.int64)
+    columns_library().wavescope_places(
+        starts, len(starts), wanted, len(wanted), int(is_right), places
+    )
+    return places
 
 
 _NO_TIMES = np.empty(0, np.int64)

@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.arrays.intervals import Times, as_rows, as_times
+from wavescope.arrays.intervals import Times, as_rows, as_times, is_sorted
 from wavescope.native import columns_library
 
 NO_RANGE = -1
@@ -53,11 +53,21 @@ class FlatRanges:
         if self.starts.size == 0 or points.size == 0:
             return np.full(points.size, NO_RANGE, np.int64)
         point_lanes = _as_lanes(lanes, points.size)
+        if self._only_lane and points.size > self.starts.size and is_sorted(points):
+            return np.where(point_lanes == self.lanes[0], self._ranges_at_sorted(points), NO_RANGE)
         before = self._last_segment_starting_by(points, point_lanes)
         segment = np.maximum(before, 0)
         inside = (points >= self.starts[segment]) & (points < self.ends[segment])
         inside &= point_lanes == self.lanes[segment]
         return np.where(inside, self.ranges[segment], NO_RANGE)
+
+    def _ranges_at_sorted(self, points: Times) -> Rows:
+        """The range at each of many times in order: where segments begin and end among them."""
+        bounds = np.stack((self.starts, self.ends), axis=1).ravel()
+        cuts = np.concatenate(([0], np.searchsorted(points, bounds), [points.size]))
+        inside_and_after = np.full((self.starts.size, 2), NO_RANGE, np.int64)
+        inside_and_after[:, 0] = self.ranges
+        return np.repeat(np.concatenate(([NO_RANGE], inside_and_after.ravel())), np.diff(cuts))
 
     @cached_property
     def _only_lane(self) -> bool:

@@ -9,6 +9,7 @@ this.
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from collections.abc import Callable
 
@@ -68,6 +69,8 @@ _COLLECTIVE = re.compile(
     re.IGNORECASE,
 )
 _NAME_LIMIT = 4096
+_REMEMBERED_NAMES = 8192
+"""Each is looked at several times in a trace, and all ranks of a job have the same."""
 
 
 def kind_of_type(op_type: str) -> OpKind:
@@ -80,7 +83,12 @@ def kind_of_type(op_type: str) -> OpKind:
 
 def is_collective(name: str) -> bool:
     """Whether `name` is a collective communication kernel's."""
-    return _COLLECTIVE.search(name[:_NAME_LIMIT]) is not None
+    return _is_collective(name[:_NAME_LIMIT])
+
+
+@functools.lru_cache(maxsize=_REMEMBERED_NAMES)
+def _is_collective(name: str) -> bool:
+    return _COLLECTIVE.search(name) is not None
 
 
 def op_kinds(strings: StringTable, types: Codes, used_types: CodeCounts | None = None) -> Kinds:

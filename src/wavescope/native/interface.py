@@ -29,7 +29,8 @@ def pointer(array: npt.NDArray[Any] | None, dtype: npt.DTypeLike) -> int | None:
     if array.dtype != expected or not array.flags.c_contiguous:
         gaps = "" if array.flags.c_contiguous else " with gaps"
         raise TypeError(f"expected an array of {expected}, not of {array.dtype}{gaps}")
-    return array.ctypes.data
+    address: int = array.__array_interface__["data"][0]  # in half the time of array.ctypes.data
+    return address
 
 
 class ArrayOf:

@@ -27,7 +27,7 @@ from wavescope.errors import MachineError
 from wavescope.native import interface as s
 from wavescope.package_files import library_file, library_path
 
-ABI = 4
+ABI = 5
 """WAVESCOPE_COLUMNS_ABI of native/interface/version.h, raised together with it."""
 
 _BYTES, _INT32S, _INT64S = s.ArrayOf(np.uint8), s.ArrayOf(np.int32), s.ArrayOf(np.int64)
@@ -51,6 +51,7 @@ _COLUMN_OPERATORS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "union_of_runs": (c_int64, (POINTER(s.IntervalRun), c_int32, _INT64S, _INT64S)),
     "nest": (c_int, (_INT64S, _INT64S, _INT64S, c_int64, _INT64S, _INT64S)),
     "uncovered_ns": (c_uint64, (_INT64S, _INT64S, c_int64)),
+    "places": (None, (_INT64S, c_int64, _INT64S, c_int64, c_int32, _INT64S)),
     "pack_lanes": (c_int64, (_INT64S, _INT64S, c_int64, c_int32, _INT64S, c_int32, _BYTES)),
 }
 

@@ -33,6 +33,15 @@ def test_time_before_any_moment(rows: list[tuple[int, int]]) -> None:
     assert np.all(covered.starts[1:] > covered.ends[:-1])
 
 
+@given(ROWS, st.permutations(MOMENTS.tolist()))
+def test_moments_in_any_order(rows: list[tuple[int, int]], moments: list[int]) -> None:
+    covered, expected = of(rows), instants(rows)
+
+    assert covered.until(np.array(moments)).tolist() == [
+        sum(each < moment for each in expected) for moment in moments
+    ]
+
+
 @given(ROWS)
 def test_the_end_of_what_lies_before_a_moment(rows: list[tuple[int, int]]) -> None:
     expected = instants(rows)

@@ -180,6 +180,17 @@ def test_innermost_ranges_agree_with_the_definition(ranges: list[Range]) -> None
 
 
 @given(ranges_in_lanes)
+def test_many_times_in_order_find_the_ranges_of_one_lane(ranges: list[Range]) -> None:
+    ranges = [(start, end, 1) for start, end, _ in ranges]
+    flat = flatten(*columns(ranges))
+    times = np.repeat(np.arange(-1, WIDTH + 2), 4)
+    lanes = np.tile(np.arange(4), WIDTH + 3)
+
+    expected = [expected_innermost(ranges, t, lane) for t, lane in zip(times, lanes, strict=True)]
+    assert flat.range_at(times, lanes).tolist() == expected
+
+
+@given(ranges_in_lanes)
 def test_segments_are_disjoint_sorted_and_maximal(ranges: list[Range]) -> None:
     flat = flatten(*columns(ranges))
 

@@ -122,9 +122,10 @@ def steps_of(
     options = options or StepOptions()
     if not len(trace.ops):
         return _no_steps(trace)
-    by_markers = _no_steps(trace)
     if options.use_markers and has_markers(trace):
         by_markers = _marked_steps(trace, marked or marked_ops(trace), options.marker)
+    else:
+        by_markers = _no_steps(trace)
     if options.marker or len(by_markers) > 1 or recorded(trace) is not None:
         return by_markers
     repeating = _repeating_steps(trace, repeated)
@@ -165,11 +166,15 @@ def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps:
     drawn = [
         number_of_name.get(drawn_names[step], OUTSIDE) if step >= 0 else step for step in drawn
     ]
-    of_op = looked_up(np.array([*host, OUTSIDE], np.int64), ranges.host)
+    range_of_op: Positions | npt.NDArray[np.int32] = ranges.host
+    step_of = np.array([*host, OUTSIDE], np.int64)
     if drawn:
-        unknown = of_op == OUTSIDE
-        of_op[unknown] = np.array([*drawn, OUTSIDE], np.int64)[ranges.drawn[unknown]]
-    used = np.flatnonzero(code_counts(of_op, len(host)))
+        range_of_op = looked_up(step_of, ranges.host)
+        unknown = range_of_op == OUTSIDE
+        range_of_op[unknown] = np.array([*drawn, OUTSIDE], np.int64)[ranges.drawn[unknown]]
+        step_of = np.append(np.arange(len(host)), OUTSIDE)
+    met = step_of[np.flatnonzero(code_counts(range_of_op, len(host)))]
+    used = np.unique(met[met != OUTSIDE])
     if not used.size:
         return _no_steps(trace)
     starts, ends = found.host.starts, found.host.ends
@@ -179,7 +184,8 @@ def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps:
     return Steps(
         trace,
         StepSource.MARKERS,
-        looked_up(number, of_op),
+        # From ranges to the numbers of steps once for each range, not for each op.
+        looked_up(number[step_of], range_of_op),
         ends[used] - starts[used],
         np.ones(used.size, bool),
         f"markers matching {pattern or 'steps'}",

@@ -22,13 +22,16 @@ class SideTable:
 
     def _rows_until(self, last_id: int, rows: int) -> ColumnBlock:
         """All rows up to `last_id`, also those whose primary row is gone."""
-        blocks = [self._cursor.read(rows, last_rowid=last_id)]
-        while blocks[-1].row_count == rows:
-            blocks.append(self._cursor.read(rows, last_rowid=last_id))
+        # One row more than there mostly are: where it is not there, the block is whole.
+        blocks = [self._cursor.read(rows + 1, last_rowid=last_id)]
+        while blocks[-1].row_count > rows:
+            blocks.append(self._cursor.read(rows + 1, last_rowid=last_id))
+        if len(blocks) == 1:
+            return blocks[0]
         joined = ColumnBlock()
         for name in blocks[0]:
             joined[name] = np.concatenate([np.asarray(block[name]) for block in blocks])
-        return joined if len(blocks) > 1 else blocks[0]
+        return joined
 
     def aligned(self, ids: npt.NDArray[np.int64], columns: Sequence[Column]) -> dict[str, Array]:
         """For each id its row's values, or the missing value where there is no row."""

@@ -102,7 +102,7 @@ class TableReader:
         """At most `max_rows` rows up to `last_rowid`, fewer when the text limit is reached."""
         arrays = [_target_array(PagesKind(column.kind), max_rows) for column in self._columns]
         nulls = [
-            np.empty(max_rows if column.kind == PagesKind.TEXT else 0, dtype=np.bool_)
+            np.empty(max_rows, dtype=np.bool_) if column.kind == PagesKind.TEXT else None
             for column in self._columns
         ]
         targets = (ReadTarget * len(arrays))(
@@ -117,11 +117,12 @@ class TableReader:
         )
         rows = int(outcome.rows)
         columns: list[ColumnValues] = []
-        for index, column in enumerate(self._columns):
-            if column.kind == PagesKind.TEXT:
+        for index in range(len(self._columns)):
+            mask = nulls[index]
+            if mask is not None:
                 offsets = _trimmed(arrays[index], rows + 1)
                 text = self._text(index, int(offsets[-1]))
-                columns.append(TextColumn(text, offsets, _trimmed(nulls[index], rows)))
+                columns.append(TextColumn(text, offsets, _trimmed(mask, rows)))
             else:
                 columns.append(_trimmed(arrays[index], rows))
         return PagesRead(

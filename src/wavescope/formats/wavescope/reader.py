@@ -322,8 +322,10 @@ class _MarkerRows:
         rows = self._rows.fetchmany(max_rows)
         block = ColumnBlock()
         for index, name in enumerate(self._names):
-            values = (self._number(name, row[index]) for row in rows)
-            block[name] = np.fromiter(values, np.int64, len(rows))
+            values = [row[index] for row in rows]
+            if not set(map(type, values)) <= {int}:
+                values = [self._number(name, value) for value in values]
+            block[name] = np.array(values, np.int64)
         return block
 
     def _number(self, name: str, value: object) -> int:

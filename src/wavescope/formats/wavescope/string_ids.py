@@ -34,6 +34,8 @@ class StringIds:
         """The code of each id, -1 where there is none, and how many ids dangle (NULL does not)."""
         if not len(self._ids):
             return np.full(len(ids), UNKNOWN, np.int32), int((ids >= 0).sum())
+        if self._dense and len(ids) and self._ids[0] <= ids.min() and ids.max() <= self._ids[-1]:
+            return np.take(self._codes, ids - self._ids[0]), 0
         if self._dense:
             places = ids - self._ids[0]
             known = (places >= 0) & (places < len(self._ids))

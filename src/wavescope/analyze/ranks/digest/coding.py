@@ -17,6 +17,12 @@ from typing import Any
 
 import orjson
 
+from wavescope.analyze.ranks.digest.collective_codes import (
+    AS_THEY_ARE,
+    DERIVED,
+    restored_rows,
+    stored_columns,
+)
 from wavescope.analyze.ranks.digest.column_codes import ColumnReader, ColumnWriter
 from wavescope.analyze.ranks.digest.digest_checks import checked
 from wavescope.analyze.ranks.digest.rank_digest import (
@@ -32,14 +38,14 @@ from wavescope.analyze.ranks.digest.rank_digest import (
 from wavescope.errors import UnreadableInputError
 
 _MAGIC = b"WSRD"
-_VERSION = 2
+_VERSION = 3
 _HEAD = struct.Struct("<4sBIQ")
 _HEADER_SIZE = struct.Struct("<I")
 _MOST_BYTES = 256 << 20
 """No digest unpacks to more."""
 _PACKING = 1
 """zlib's quickest level: higher ones save a tenth and take several times as long."""
-_COLLECTIVE_COLUMNS = tuple(CollectiveRows.__dataclass_fields__)
+_COLLECTIVE_COLUMNS = (*AS_THEY_ARE, *DERIVED)
 _STEP_COLUMNS = tuple(StepRows.__dataclass_fields__)
 _BIN_COLUMNS = ("busy_ns", "compute_ns", "collective_ns", "exposed_ns")
 _SHORT = frozenset({"use", "queue", "peer", "step", "phase"})
@@ -131,11 +137,10 @@ def _write(writer: ColumnWriter, digest: RankDigest) -> dict[str, Any]:
         writer.integers([getattr(kernel, member) for kernel in kernels])
     writer.texts([name for name, _ in digest.monitors])
     writer.reals([value for _, value in digest.monitors])
-    for table, columns in (
-        (digest.collectives, _COLLECTIVE_COLUMNS),
-        (digest.steps, _STEP_COLUMNS),
-        (digest.bins, _BIN_COLUMNS),
-    ):
+    stored = stored_columns(digest.collectives, digest.first_ns)
+    for name in _COLLECTIVE_COLUMNS:
+        writer.integers(stored[name])
+    for table, columns in ((digest.steps, _STEP_COLUMNS), (digest.bins, _BIN_COLUMNS)):
         for name in columns:
             writer.integers(getattr(table, name))
     return {
@@ -179,7 +184,7 @@ def _read(reader: ColumnReader, numbers: dict[str, Any]) -> RankDigest:
         last_ns=last_ns,
         groups=groups,
         uses=uses,
-        collectives=CollectiveRows(**tables[0]),
+        collectives=_collectives(tables[0], first_ns),
         steps=StepRows(**tables[1]),
         steps_told_by=told_by,
         phases=tuple(phases),
@@ -192,6 +197,12 @@ def _read(reader: ColumnReader, numbers: dict[str, Any]) -> RankDigest:
         is_sampled=numbers["is_sampled"] is True,
         notes=tuple(notes),
     )
+
+
+def _collectives(stored: dict[str, Any], first_ns: int) -> CollectiveRows:
+    if len({len(column) for column in stored.values()}) > 1:
+        raise ValueError("columns of collectives differ in length")
+    return restored_rows(stored, first_ns)
 
 
 def _groups(reader: ColumnReader) -> tuple[Group, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +54,8 @@ def rank_steps(
     of_collective = number[told[ops.collective_rows]]
     times = step_times(ops, spans, of_collective, late)
     names = _names(ops, steps, used)
-    phases = _phases(names)
+    phase_of_step = [phase_in_name(name) for name in names]
+    phases = tuple(phase for phase in dict.fromkeys(phase_of_step) if phase)
     place = {phase: row for row, phase in enumerate(phases)}
     kernels = ops.is_compute_kernel
     kernel_count = runs.sums(kernels, len(steps))[used]
@@ -67,7 +67,7 @@ def rank_steps(
         start_ns=spans.starts,
         end_ns=spans.ends,
         label=np.array([_label(name, options) for name in names], np.int64),
-        phase=np.array([place.get(phase_in_name(name), UNKNOWN) for name in names], np.int32),
+        phase=np.array([place.get(phase, UNKNOWN) for phase in phase_of_step], np.int32),
         busy_ns=times.busy_ns,
         compute_ns=times.compute_ns,
         collective_ns=times.collective_ns,
@@ -85,11 +85,6 @@ def _names(ops: RankOps, steps: Steps, used: Times) -> list[str]:
     if steps.names is None:
         return [""] * len(used)
     return [ops.trace.strings[code][:_LONGEST_NAME] for code in steps.names[used].tolist()]
-
-
-def _phases(names: Sequence[str]) -> tuple[str, ...]:
-    found = dict.fromkeys(phase_in_name(name) for name in names)
-    return tuple(phase for phase in found if phase)
 
 
 def _label(name: str, options: DigestOptions) -> int:

@@ -22,8 +22,10 @@ from wavescope.analyze.ranks.matching.local_groups import LocalGroup
 from wavescope.analyze.ranks.matching.time_partition import (
     CLEARLY,
     ENOUGH,
+    Levels,
     ends_near,
     ends_together,
+    levelled,
     partition_by_times,
     usual_spread_ns,
 )
@@ -84,6 +86,10 @@ class _Kernels:
                 apart = (self.end_ns[member] - self.end_ns[part[0]])[shared]
                 found[self.members[member].place] = int(np.sort(apart)[len(apart) // 2])
         return found
+
+    def levels(self, parts: Parts) -> list[Levels]:
+        """The ends of each part against those of one of its ranks."""
+        return [levelled(self.end_ns[part], self.is_there[part]) for part in parts]
 
     def usual_spread_ns(self, parts: Parts) -> float:
         """Within what ranks that are together mostly end."""
@@ -191,24 +197,24 @@ def _classes(kernels: _Kernels, numbers: Sequence[int], depth: int) -> list[_Cla
     ends = kernels.shared_ends_ns
     if len(everybody[0]) < 2 or ends.shape[1] < _LEAST_COLUMNS:
         # What is left of other groups says nothing by itself.
-        is_sure = depth == _DEPTH and _ends_near(kernels, everybody[0])
+        is_sure = depth == _DEPTH and all(
+            len(level) < 2 or ends_near(level) for level in kernels.levels(everybody)
+        )
         return [_Class(everybody, _ONE_OF_ALL if is_sure else _SUPPOSED, kernels)]
     parts = _parts(ends, [numbers[member.place] for member in kernels.members])
-    together = ends_together(kernels.end_ns, kernels.is_there, parts)
+    levels = kernels.levels(parts)
+    together = ends_together(levels, kernels.is_there, parts)
     certainty = _ONE_OF_ALL if len(parts) == 1 else _TOLD_BY_TIMES
     share = np.count_nonzero(together) / len(together)
     is_mixed = 1 - _NEARLY_ALL < share < _NEARLY_ALL and depth > 0
     some = kernels.part(together) if is_mixed else kernels
-    if not all(_ends_near(some, part) for part in parts):
+    near = some.levels(parts) if is_mixed else levels
+    if not all(len(level) < 2 or ends_near(level) for level in near):
         certainty = _SUPPOSED
     if not is_mixed:
         return [_Class(parts, certainty if share >= _NEARLY_ALL else _SUPPOSED, kernels)]
     rest = _classes(kernels.part(~together), numbers, depth - 1)
     return [_Class(parts, certainty, some), *rest]
-
-
-def _ends_near(kernels: _Kernels, part: list[int]) -> bool:
-    return len(part) < 2 or ends_near(kernels.end_ns[part], kernels.is_there[part])
 
 
 def _parts(end_ns: Times, numbers: Sequence[int]) -> Parts:
@@ -222,9 +228,8 @@ def _parts(end_ns: Times, numbers: Sequence[int]) -> Parts:
             return partition.parts
     found: list[tuple[float, Parts]] = []
     for size in (size for size in range(2, count) if count % size == 0):
-        partition = partition_by_times(end_ns, size)
-        ways = [sorted(way) for way in regular_parts(numbers, size)]
-        if partition is not None and sorted(partition.parts) in ways:
+        partition = partition_by_times(end_ns, size, regular_parts(numbers, size))
+        if partition is not None:
             found.append((partition.separation, partition.parts))
     best = max(found, default=(0.0, []), key=lambda each: each[0])
     return best[1] if best[0] >= ENOUGH else [list(range(count))]

@@ -7,12 +7,15 @@ another time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays.intervals import Times
+
+Levels = npt.NDArray[np.float64]
 
 _COMPARED = 256
 _LEAST_COMPARED = 8
@@ -37,15 +40,18 @@ class Partition(NamedTuple):
     """The least distance to another part / the greatest within one; 0 when nothing was told."""
 
 
-def partition_by_times(end_ns: Times, size: int | None) -> Partition | None:
-    """The parts of ranks, of `size` each where that is known; None where times do not tell.
+def partition_by_times(
+    end_ns: Times, size: int | None, ways: Sequence[list[list[int]]] | None = None
+) -> Partition | None:
+    """The parts of ranks, of `size` each where that is known; None where times do not tell, or
+    where they tell none of `ways`.
 
     `end_ns`: [rank, exchange], each rank's own clock, only exchanges that all have.
     """
     distances = _sampled_distances(end_ns)
     if distances is None:
         return None
-    parts = _parts(distances, size)
+    parts = _parts(distances, size, ways)
     if parts is None:
         return None
     return Partition(parts, _separation(distances, parts))
@@ -67,9 +73,13 @@ def _apart(distances: Times, leader: int, others: list[int]) -> npt.NDArray[np.f
     return np.maximum(apart, _RESOLUTION_NS)
 
 
-def _parts(distances: Times, size: int | None) -> list[list[int]] | None:
+def _parts(
+    distances: Times, size: int | None, ways: Sequence[list[list[int]]] | None
+) -> list[list[int]] | None:
     left = list(range(len(distances)))
     parts = []
+    # Comparing all ranks with each other takes long: mostly the first part is in none of the ways.
+    possible = None if ways is None else [{tuple(sorted(part)) for part in way} for way in ways]
     while left:
         leader, others = left[0], left[1:]
         apart = _apart(distances, leader, others) if others else np.empty(0)
@@ -78,6 +88,10 @@ def _parts(distances: Times, size: int | None) -> list[list[int]] | None:
         if count is None:
             return None
         part = sorted([leader, *(others[place] for place in order[:count].tolist())])
+        if possible is not None:
+            possible = [way for way in possible if tuple(part) in way]
+            if not possible:
+                return None
         parts.append(part)
         left = [rank for rank in left if rank not in part]
         if size is None:
@@ -109,13 +123,13 @@ def _separation(distances: Times, parts: list[list[int]]) -> float:
 
 
 def ends_together(
-    end_ns: Times, is_there: npt.NDArray[np.bool_], parts: list[list[int]]
+    levels: Sequence[Levels], is_there: npt.NDArray[np.bool_], parts: list[list[int]]
 ) -> npt.NDArray[np.bool_]:
-    """For each exchange whether the ranks of each part end it about as near as they usually do."""
-    together = np.ones(end_ns.shape[1], np.bool_)
-    for part in parts:
+    """For each exchange whether the ranks of each part end it about as near as they usually do;
+    `levels` are those of each part."""
+    together = np.ones(is_there.shape[1], np.bool_)
+    for part, level in zip(parts, levels, strict=True):
         if len(part) > 1:
-            level = _levelled(end_ns[part], is_there[part])
             spread = _spread(level)
             usual = np.median(spread[np.count_nonzero(is_there[part], axis=0) > 1])
             together &= spread <= _MUCH * max(float(usual), _USUAL_NS)
@@ -127,53 +141,75 @@ def usual_spread_ns(
 ) -> float:
     """Within what the ranks of a part mostly end; infinite where no part has several."""
     spreads = [
-        float(np.median(_spread(_levelled(end_ns[part], is_there[part]))))
+        float(np.median(_spread(levelled(end_ns[part], is_there[part]))))
         for part in parts
         if len(part) > 1
     ]
     return max(spreads, default=np.inf)
 
 
-def ends_near(end_ns: Times, is_there: npt.NDArray[np.bool_]) -> bool:
+def ends_near(level: Levels) -> bool:
     """Whether ranks end nearly all exchanges as near to each other as only members of a group do.
 
     One rank of ten may not: a clock that jumped is one rank's.
     """
-    level = _levelled(end_ns, is_there)
-    known = np.where(np.isnan(level), 0.0, level)
-    apart = np.where(np.isnan(level), 0.0, np.abs(known - np.median(known, axis=0)))
+    unknown = np.isnan(level)
+    known = np.where(unknown, 0.0, level)
+    # Each exchange's ends side by side: picking the middle one out of a column takes far longer.
+    middle = np.median(np.ascontiguousarray(known.T), axis=1)
+    apart = np.where(unknown, 0.0, np.abs(known - middle))
     usual = np.sort(np.percentile(apart, _NEARLY_ALL_PERCENT, axis=1))
     left_out = 0 if len(usual) < _FEW_RANKS else max(1, len(usual) // 10)
     return bool(usual[len(usual) - 1 - left_out] <= _MOST_APART_NS)
 
 
-def _levelled(end_ns: Times, is_there: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+def levelled(end_ns: Times, is_there: npt.NDArray[np.bool_]) -> Levels:
     """[rank, exchange]: ends against those of the rank that has most, once clocks are a line from
     each other; NaN where one of both has no end."""
     leader = int(np.argmax(np.count_nonzero(is_there, axis=1)))
     level = np.full(end_ns.shape, np.nan)
+    clock = _Clock.of(end_ns[leader, is_there[leader]])
+    shared = np.flatnonzero(is_there[leader])
     for rank in range(len(end_ns)):
-        shared = np.flatnonzero(is_there[rank] & is_there[leader])
-        if len(shared):
-            times = end_ns[leader, shared]
-            level[rank, shared] = _off_the_line(times, end_ns[rank, shared] - times)
+        mine = np.flatnonzero(is_there[rank] & is_there[leader])
+        if not len(mine):
+            continue
+        # Mostly all ranks have all exchanges.
+        if not np.array_equal(mine, shared):
+            clock, shared = _Clock.of(end_ns[leader, mine]), mine
+        level[rank, mine] = clock.off_the_line(end_ns[rank, mine] - clock.times)
     return level
 
 
-def _off_the_line(times: Times, apart: Times) -> npt.NDArray[np.float64]:
-    """How far differences of two clocks lie from the line through the middles of both halves."""
-    half = len(times) // 2
-    since = (times - times[half]).astype(np.float64)
-    above = (apart - apart[half]).astype(np.float64)
-    if half:
-        run = np.median(since[half:]) - np.median(since[:half])
-        rise = np.median(above[half:]) - np.median(above[:half])
-        above -= since * (rise / max(run, 1.0))
-    off: npt.NDArray[np.float64] = above - np.median(above)
-    return off
+class _Clock(NamedTuple):
+    """Times on one clock, and what of them a line to another clock is made of."""
+
+    times: Times
+    since: npt.NDArray[np.float64]
+    """Since the middle one."""
+    run: float
+    """From the middle of the first half to that of the second; 0 with only one time."""
+
+    @classmethod
+    def of(cls, times: Times) -> _Clock:
+        half = len(times) // 2
+        since = (times - times[half : half + 1]).astype(np.float64)
+        run = float(np.median(since[half:]) - np.median(since[:half])) if half else 0.0
+        return cls(times, since, run)
+
+    def off_the_line(self, apart: Times) -> npt.NDArray[np.float64]:
+        """How far differences to another clock lie from the line through the middles of both
+        halves."""
+        half = len(apart) // 2
+        above = (apart - apart[half]).astype(np.float64)
+        if half:
+            rise = np.median(above[half:]) - np.median(above[:half])
+            above -= self.since * (rise / max(self.run, 1.0))
+        off: npt.NDArray[np.float64] = above - np.median(above)
+        return off
 
 
-def _spread(level: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _spread(level: Levels) -> npt.NDArray[np.float64]:
     """How far the ends of each exchange are apart; 0 where there is only one."""
     highest = np.where(np.isnan(level), -np.inf, level).max(axis=0)
     lowest = np.where(np.isnan(level), np.inf, level).min(axis=0)
