@@ -80,11 +80,23 @@ class Stopping:
     """Folders that are removed in the end."""
 
 
-def stop(number: int, _: FrameType | None = None) -> None:
-    """Handle the signal `number`: the stack is unwound."""
+def stop(number: int, frame: FrameType | None = None) -> None:
+    """Handle the signal `number`: the stack is unwound, after what `frame` is importing."""
     Stopping.seen.add(number)
     Stopping.signal_number = number
-    raise_if_told_to_stop()
+    if _is_loading_library(frame):
+        _thread.start_new_thread(_repeat, (number, _thread.get_ident()))
+    else:
+        raise_if_told_to_stop()
+
+
+def _is_loading_library(frame: FrameType | None) -> bool:
+    """Whether Python is importing native code, which may end in a crash where that is unwound."""
+    while frame is not None:
+        if type(frame.f_locals.get("self")).__name__ == "ExtensionFileLoader":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _not_ignored_while_stopping(ignored: sys.UnraisableHookArgs) -> None:
@@ -99,7 +111,7 @@ def _not_ignored_while_stopping(ignored: sys.UnraisableHookArgs) -> None:
 
 
 def _repeat(number: int, thread: int) -> None:
-    """Send the signal again when `__del__` is over."""
+    """Send the signal again, when what it came into may be over."""
     time.sleep(_BEFORE_REPEATING_S)
     signal.pthread_kill(thread, number)
 

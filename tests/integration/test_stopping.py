@@ -76,6 +76,25 @@ sniff._probe_file = swallowing
 runpy.run_module("wavescope", run_name="__main__")
 """
 """The program, told to stop while Python unmakes an object, where exceptions are ignored."""
+LOADING = """
+import os, runpy, signal, sys, time
+import wavescope.formats.sniff as sniff
+
+class ExtensionFileLoader:
+    def exec_module(self):
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(0.1)
+        print("whole", flush=True)
+
+def loading(path):
+    ExtensionFileLoader().exec_module()
+    while True:
+        time.sleep(0.001)
+
+sniff._probe_file = loading
+runpy.run_module("wavescope", run_name="__main__")
+"""
+"""The program, told to stop while a library makes itself ready, which must not be unwound."""
 FAILING = """
 import os, runpy, signal, sys, time
 import wavescope.formats.sniff as sniff
@@ -206,6 +225,17 @@ def test_a_stop_that_python_ignores_comes_again(number: signal.Signals, tmp_path
     ended = ended_by_itself(SWALLOWED.format(name=number.name), tmp_path)
 
     assert ended == (128 + number, "", said)
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_a_library_that_is_being_loaded_is_loaded_first(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    said = "interrupted\n" if number == signal.SIGINT else ""
+
+    ended = ended_by_itself(LOADING.format(name=number.name), tmp_path)
+
+    assert ended == (128 + number, "whole\n", said)
 
 
 @pytest.mark.parametrize(
