@@ -176,10 +176,10 @@ def _without_rowid(random: Random, connection: sqlite3.Connection, table: Table)
 
 
 def _computed(random: Random, connection: sqlite3.Connection, table: Table) -> None:
-    """Columns that are computed, each from the first one: cheap, or more than memory holds."""
+    """Columns that are computed, each from the first one: cheap, or large."""
     _without_views(connection)
     name, first = _quoted(table[0]), _quoted(table[1][0])
-    value = random.choice((f"abs({first}) * 7", "hex(zeroblob(300000000))", f"{first} || 'x'"))
+    value = random.choice((f"abs({first}) * 7", "hex(zeroblob(100000))", f"{first} || 'x'"))
     others = (f"{_quoted(column)} GENERATED ALWAYS AS ({value})" for column in table[1][1:])
     connection.execute(f"CREATE TABLE fuzz_copy ({', '.join((f'{first} INTEGER', *others))})")
     connection.execute(f"INSERT INTO fuzz_copy ({first}) SELECT {first} FROM {name}")
