@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from random import Random
 
-from fuzz.inputs import Input
+from fuzz.inputs import Input, Special
 from fuzz.mutators import (
     archives,
     csv_rows,
@@ -34,18 +34,31 @@ _BY_ENDING: tuple[tuple[str, Callable[[Random, bytes], bytes]], ...] = (
 )
 _SHARE_WITHOUT_STRUCTURE = 0.15
 _SHARE_OF_FOLDERS = 0.12
+_SHARE_WITH_LOG = 0.01
 
 
 def mutated(random: Random, sample: Input) -> Input:
     """Another input: one or two files of `sample` changed, or its folder."""
     if len(sample.files) > 1 and random.random() < _SHARE_OF_FOLDERS:
         return folders.mutate(random, sample)
+    if random.random() < _SHARE_WITH_LOG:
+        return _with_log(random, sample)
     for _ in range(random.choice((1, 1, 1, 2))):
         name = random.choice(list(sample.files))
         content = sample.files[name]
         if isinstance(content, bytes):
             sample = sample.with_file(name, mutated_file(random, name, content))
     return sample
+
+
+def _with_log(random: Random, sample: Input) -> Input:
+    """Something beside a file where SQLite has its log."""
+    name = random.choice(list(sample.files))
+    head = b"\x37\x7f\x06\x82\x00\x2d\xe2\x18" + (4_096).to_bytes(4, "big")
+    log = random.choice(
+        (head + random.randbytes(20) + random.randbytes(9_000), bytes(4_096), b"x", *Special)
+    )
+    return sample.with_file(f"{name}{random.choice(('-wal', '-wal', '-journal', '-shm'))}", log)
 
 
 def mutated_file(random: Random, name: str, content: bytes) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -43,7 +44,32 @@ def mutate_zip(random: Random, content: bytes, change: Change) -> bytes:
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in _changed_members(random, members, change):
             archive.writestr(zipfile.ZipInfo(name), data)
-    return _maybe_damaged(random, stream.getvalue())
+    packed = stream.getvalue()
+    choice = random.random()
+    if choice < 0.03:
+        return _overlapping(packed, random.choice((20, 2_000)))
+    if choice < 0.06:
+        return _nested(packed, random.choice((1, 12)))
+    return _maybe_damaged(random, packed)
+
+
+def _overlapping(packed: bytes, times: int) -> bytes:
+    """An archive whose list names each member so often, all of them the same bytes."""
+    end = packed.rindex(b"PK\5\6")
+    count, size, start = struct.unpack_from("<HII", packed, end + 10)
+    times = min(times, 0xFFFF // max(1, count))
+    tail = struct.pack("<HHII", count * times, count * times, size * times, start)
+    return packed[:start] + packed[start:end] * times + packed[end : end + 8] + tail + b"\0\0"
+
+
+def _nested(packed: bytes, depth: int) -> bytes:
+    """An archive in an archive."""
+    for _ in range(depth):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(zipfile.ZipInfo("inner.zip"), packed)
+        packed = stream.getvalue()
+    return packed
 
 
 def mutate_tar(random: Random, content: bytes, change: Change) -> bytes:

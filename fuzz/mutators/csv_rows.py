@@ -27,7 +27,7 @@ def mutate(random: Random, content: bytes) -> bytes:
 def _text(random: Random, rows: Rows) -> str:
     stream = io.StringIO()
     quoting = csv.QUOTE_ALL if random.random() < 0.3 else csv.QUOTE_MINIMAL
-    end = "\r\n" if random.random() < 0.1 else "\n"
+    end = random.choice(("\r\n", "\r", "\0\n")) if random.random() < 0.1 else "\n"
     delimiter = random.choice((";", "\t")) if random.random() < 0.02 else ","
     csv.writer(stream, quoting=quoting, lineterminator=end, delimiter=delimiter).writerows(rows)
     return stream.getvalue()
@@ -40,6 +40,8 @@ def _encoded(random: Random, text: str) -> bytes:
         return b"\xef\xbb\xbf" + content
     if choice < 0.05:
         return text.encode("utf-16", "surrogatepass")
+    if choice < 0.06:
+        return b"\xfe\xff" + text.encode("utf-16-be", "surrogatepass")
     if choice < 0.07:
         return content.rstrip(b"\n")
     return content
@@ -109,6 +111,19 @@ def _ragged(random: Random, rows: Rows) -> Rows:
     return rows
 
 
+def _wide(random: Random, rows: Rows) -> Rows:
+    """Far more columns than any tool writes."""
+    more = [f"x{number}" for number in range(random.choice((300, 2_100, 20_000)))]
+    return [[*rows[0], *more], *([*row, *[""] * len(more)] for row in rows[1:5])]
+
+
+def _never_closed(random: Random, rows: Rows) -> Rows:
+    """A quote in a cell before many lines that are no rows."""
+    at = random.randrange(len(rows))
+    broken = [[random.choice(('"a', "a", '"', ""))] for _ in range(random.choice((50, 2_000)))]
+    return [*rows[:at], *broken, *rows[at:]]
+
+
 def _dropped_rows(random: Random, rows: Rows) -> Rows:
     first = random.randrange(len(rows))
     return rows[:first] + rows[first + random.choice((1, 5, len(rows))) :]
@@ -134,6 +149,8 @@ _CHANGES: tuple[Callable[[Random, Rows], Rows], ...] = (
     _renamed_column,
     _doubled_column,
     _ragged,
+    _wide,
+    _never_closed,
     _dropped_rows,
     _doubled_rows,
     _shuffled,

@@ -175,6 +175,45 @@ def _without_rowid(random: Random, connection: sqlite3.Connection, table: Table)
     connection.execute(f"ALTER TABLE fuzz_copy RENAME TO {name}")
 
 
+def _computed(random: Random, connection: sqlite3.Connection, table: Table) -> None:
+    """Columns that are computed, each from the first one: cheap, or large."""
+    _without_views(connection)
+    name, first = _quoted(table[0]), _quoted(table[1][0])
+    value = random.choice((f"abs({first}) * 7", "hex(zeroblob(100000))", f"{first} || 'x'"))
+    others = (f"{_quoted(column)} GENERATED ALWAYS AS ({value})" for column in table[1][1:])
+    connection.execute(f"CREATE TABLE fuzz_copy ({', '.join((f'{first} INTEGER', *others))})")
+    connection.execute(f"INSERT INTO fuzz_copy ({first}) SELECT {first} FROM {name}")
+    connection.execute(f"DROP TABLE {name}")
+    connection.execute(f"ALTER TABLE fuzz_copy RENAME TO {name}")
+
+
+def _virtual_table(random: Random, connection: sqlite3.Connection, table: Table) -> None:
+    """A table of a module, known or not, in place of another or beside it."""
+    module = random.choice(("fts5(a, b)", "rtree(id, a, b)", "dbstat(main)", "nosuchmodule(x)"))
+    name = random.choice((table[0], "fuzz_virtual"))
+    sql = f"CREATE VIRTUAL TABLE {_quoted(name)} USING {module}"
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("DELETE FROM sqlite_master WHERE name = ?", (name,))
+    connection.execute(
+        "INSERT INTO sqlite_master VALUES ('table', ?1, ?1, 0, ?2)",
+        (name, sql),
+    )
+    connection.execute("PRAGMA writable_schema = RESET")
+
+
+def _collation(random: Random, connection: sqlite3.Connection, table: Table) -> None:
+    """Columns that are compared by what is not there; an index that computes."""
+    if random.random() < 0.5:
+        column = _quoted(random.choice(table[1]))
+        value = random.choice((f"length({column})", f"hex({column})", f"abs({column}) % 3"))
+        connection.execute(f"CREATE INDEX fuzz_index ON {_quoted(table[0])} ({value})")
+        return
+    change = "sql = replace(replace(sql, 'TEXT', 'TEXT COLLATE x'), 'varchar', 'text COLLATE x')"
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute(f"UPDATE sqlite_master SET {change} WHERE name = ?", (table[0],))
+    connection.execute("PRAGMA writable_schema = RESET")
+
+
 def _schema_text(random: Random, connection: sqlite3.Connection, table: Table) -> None:
     """Another statement for a table, as only a hostile file has it."""
     change = random.choice(
@@ -256,6 +295,9 @@ _CHANGES: tuple[Callable[[Random, sqlite3.Connection, Table], None], ...] = (
     _view_in_place,
     _endless_view,
     _without_rowid,
+    _computed,
+    _virtual_table,
+    _collation,
     _schema_text,
     _settings,
 )

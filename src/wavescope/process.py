@@ -25,6 +25,7 @@ _OBJECTS_PER_COLLECTION = 100_000
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # parameters of mallopt(3)
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _PATIENCE_S = 0.7
+_BEFORE_REPEATING_S = 0.02
 
 
 def tune_gc() -> None:
@@ -79,11 +80,40 @@ class Stopping:
     """Folders that are removed in the end."""
 
 
-def stop(number: int, _: FrameType | None = None) -> None:
-    """Handle the signal `number`: the stack is unwound."""
+def stop(number: int, frame: FrameType | None = None) -> None:
+    """Handle the signal `number`: the stack is unwound, after what `frame` is importing."""
     Stopping.seen.add(number)
     Stopping.signal_number = number
-    raise_if_told_to_stop()
+    if _is_loading_library(frame):
+        _thread.start_new_thread(_repeat, (number, _thread.get_ident()))
+    else:
+        raise_if_told_to_stop()
+
+
+def _is_loading_library(frame: FrameType | None) -> bool:
+    """Whether Python is importing native code, which may end in a crash where that is unwound."""
+    while frame is not None:
+        if type(frame.f_locals.get("self")).__name__ == "ExtensionFileLoader":
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _not_ignored_while_stopping(ignored: sys.UnraisableHookArgs) -> None:
+    """Hear of what Python ignores: a stop that a `__del__` has swallowed is repeated.
+
+    What was interrupted while it was made may fail to be unmade; nobody wants to read of it.
+    """
+    if not Stopping.signal_number:
+        sys.__unraisablehook__(ignored)
+    elif issubclass(ignored.exc_type, KeyboardInterrupt | SystemExit):
+        _thread.start_new_thread(_repeat, (Stopping.signal_number, _thread.get_ident()))
+
+
+def _repeat(number: int, thread: int) -> None:
+    """Send the signal again, when what it came into may be over."""
+    time.sleep(_BEFORE_REPEATING_S)
+    signal.pthread_kill(thread, number)
 
 
 def raise_if_told_to_stop() -> None:
@@ -156,6 +186,8 @@ def end_at_once(code: int) -> None:
 
 def clean_up_when_told_to_stop() -> None:
     """Let SIGINT, SIGTERM and SIGHUP unwind the stack, so that temporary files are removed."""
+    Stopping.signal_number = 0
+    sys.unraisablehook = _not_ignored_while_stopping
     with contextlib.suppress(ValueError):  # only the main thread may set handlers
         for number in STOPS:
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):

@@ -15,6 +15,7 @@ from tests.xplane_files import APlane, a_space
 from wavescope.errors import UnreadableInputError
 from wavescope.formats import open_trace
 from wavescope.formats.sniff import probe
+from wavescope.formats.xplane import reader as xplane_reader
 from wavescope.model.columns import THREADS
 from wavescope.model.trace import Trace
 
@@ -180,6 +181,17 @@ def test_a_first_plane_larger_than_what_is_looked_at_is_recognised(tmp_path: Pat
     trace = opened(tmp_path, plane, gpu_plane())
 
     assert (len(trace.calls), len(trace.ops)) == (20_000, 3)
+
+
+def test_a_file_longer_than_any_message_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, a_space(gpu_plane()))
+    monkeypatch.setattr(xplane_reader, "_BLOCK_BYTES", 4)
+    monkeypatch.setattr(xplane_reader, "_MOST_BYTES", 4)
+
+    with pytest.raises(UnreadableInputError, match="longer than 2 GiB"):
+        open_trace(path)
 
 
 def test_a_file_cut_short_is_read_up_to_there(tmp_path: Path) -> None:

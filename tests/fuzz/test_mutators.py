@@ -47,7 +47,7 @@ def test_cells_of_a_database_are_changed(tmp_path: Path) -> None:
     whole = SAMPLES["wavescope"](tmp_path).read_bytes()
     path = tmp_path / "changed.db"
     found = set()
-    for seed in range(20):
+    for seed in range(30):
         path.write_bytes(mutated_file(Random(seed), "trace.db", whole))
         with closing(sqlite3.connect(path)) as connection:
             found.add(_rows(connection))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import shlex
 import shutil
@@ -118,6 +119,28 @@ def test_a_full_disk_is_told_with_its_place(database: Path, capture: Path, tmp_p
         assert first.startswith(f"error: no space left for temporary files in {full}"), line
         assert hint == "hint: free some space, or set TMPDIR to a folder with more"
     assert left == []
+
+
+def test_a_log_full_of_holes_is_not_copied(
+    database: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    room = tmp_path / "temporary"
+    room.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(room))
+    path = with_log(database, tmp_path / "trace.db")
+    os.truncate(path.with_name("trace.db-wal"), 1 << 40)
+
+    assert main(["summary", str(path)]) == 3
+
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: cannot read {path}: its ")
+    assert " unpack to more than 1.000 GB\nhint: " in said
+    assert list(room.iterdir()) == []
+    assert main(["summary", str(path), "--max-unpacked", "1000"]) == 3
+    assert " unpack to more than 1.000 kB" in capsys.readouterr().err
 
 
 CUT: dict[str, tuple[str, Callable[[Path, Path, Path], Path]]] = {

@@ -58,6 +58,64 @@ class Interrupting:
 sys.meta_path.insert(0, Interrupting())
 runpy.run_module("wavescope", run_name="__main__")
 """
+SWALLOWED = """
+import os, runpy, signal, sys, time
+import wavescope.formats.sniff as sniff
+
+class Unwilling:
+    def __del__(self):
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(0.001)
+
+def swallowing(path):
+    Unwilling()
+    while True:
+        time.sleep(0.001)
+
+sniff._probe_file = swallowing
+runpy.run_module("wavescope", run_name="__main__")
+"""
+"""The program, told to stop while Python unmakes an object, where exceptions are ignored."""
+LOADING = """
+import os, runpy, signal, sys, time
+import wavescope.formats.sniff as sniff
+
+class ExtensionFileLoader:
+    def exec_module(self):
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(0.1)
+        print("whole", flush=True)
+
+def loading(path):
+    ExtensionFileLoader().exec_module()
+    while True:
+        time.sleep(0.001)
+
+sniff._probe_file = loading
+runpy.run_module("wavescope", run_name="__main__")
+"""
+"""The program, told to stop while a library makes itself ready, which must not be unwound."""
+FAILING = """
+import os, runpy, signal, sys, time
+import wavescope.formats.sniff as sniff
+from wavescope.errors import UnreadableInputError
+
+class HalfMade:
+    def __del__(self):
+        self.missing
+
+def failing(path):
+    half_made = HalfMade()
+    try:
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(60)
+    except BaseException:
+        raise {error}
+
+sniff._probe_file = failing
+runpy.run_module("wavescope", run_name="__main__")
+"""
+"""The program, in which what is interrupted takes that for an error of its own."""
 
 
 def stopped(
@@ -146,3 +204,44 @@ def test_an_ignored_ctrl_c_stays_ignored() -> None:
 
     assert ran.returncode == 0
     assert ran.stdout.startswith("wavescope ")
+
+
+def ended_by_itself(program: str, folder: Path) -> tuple[int, str, str]:
+    trace = write_as(a_trace().with_kernel("k", 1, 2), folder / "trace.db")
+    ran = subprocess.run(
+        [sys.executable, "-c", program, "summary", str(trace)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_a_stop_that_python_ignores_comes_again(number: signal.Signals, tmp_path: Path) -> None:
+    said = "interrupted\n" if number == signal.SIGINT else ""
+
+    ended = ended_by_itself(SWALLOWED.format(name=number.name), tmp_path)
+
+    assert ended == (128 + number, "", said)
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_a_library_that_is_being_loaded_is_loaded_first(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    said = "interrupted\n" if number == signal.SIGINT else ""
+
+    ended = ended_by_itself(LOADING.format(name=number.name), tmp_path)
+
+    assert ended == (128 + number, "whole\n", said)
+
+
+@pytest.mark.parametrize(
+    "error", ["UnreadableInputError(path, 'damaged')", "ImportError('x')", "OSError(5, 'x')"]
+)
+def test_what_fails_because_it_was_stopped_is_no_error(error: str, tmp_path: Path) -> None:
+    ended = ended_by_itself(FAILING.format(name="SIGTERM", error=error), tmp_path)
+
+    assert ended == (143, "", "")

@@ -69,9 +69,11 @@ class GivenInput:
         return UnreadableInputError(path, reason)
 
     def _holds(self, path: str) -> bool:
-        """Whether `path` is this input, or a file that there is in this folder."""
+        """Whether `path` is this input, or a file that there is, or may be, in this folder."""
         mine, other = Path(self.path).absolute(), Path(path).absolute()
-        return other == mine or (mine in other.parents and os.path.lexists(other))
+        if other == mine or mine not in other.parents:
+            return other == mine
+        return os.path.lexists(other) or not os.access(mine, os.X_OK)
 
 
 def given_inputs(

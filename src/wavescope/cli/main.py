@@ -50,23 +50,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _dispatch(arguments, inputs)
         sys.stdout.flush()
-    except WavescopeError as error:
-        return _report(with_right_command(error, arguments, inputs))
     except KeyboardInterrupt:
         say("interrupted")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         drop_unwritable_output()
         return EXIT_BROKEN_PIPE
-    except MemoryError as error:
-        return _report(_out_of_memory(), error)
-    except OSError as error:
-        drop_unwritable_output()
-        return _report(_error_for(error, inputs), error)
-    except Exception as error:  # noqa: BLE001  the last line of defence: a bug, and said to be one
-        if Stopping.signal_number and "interrupted" in str(error):  # SQLite was, by a signal
+    except Exception as error:  # noqa: BLE001  the last line of defence
+        if Stopping.signal_number:  # what was interrupted may take that for damage
             return 128 + Stopping.signal_number
-        return _report(_NO_SPACE, error) if is_full_disk(error) else _report_bug(error)
+        return _report_any(error, arguments, inputs)
     return code
 
 
@@ -99,6 +92,20 @@ def _dispatch(arguments: list[str], inputs: list[GivenInput]) -> int:
         return call.command.run(namespace)
 
 
+def _report_any(error: Exception, arguments: list[str], inputs: list[GivenInput]) -> int:
+    """Say what was raised, in one sentence; the exit code."""
+    if isinstance(error, WavescopeError):
+        return _report(with_right_command(error, arguments, inputs))
+    if isinstance(error, MemoryError):
+        return _report(_out_of_memory(), error)
+    if isinstance(error, OSError):
+        drop_unwritable_output()
+        return _report(_error_for(error, inputs), error)
+    if isinstance(error, ImportError) and not (error.name or "").startswith("wavescope"):
+        return _report(_unusable_library(error), error)
+    return _report(_NO_SPACE, error) if is_full_disk(error) else _report_bug(error)
+
+
 def _error_for(error: OSError, inputs: list[GivenInput]) -> WavescopeError:
     """What the operating system refused, as an error with a way out."""
     unreadable = next(filter(None, (each.error_for(error) for each in inputs)), None)
@@ -109,6 +116,15 @@ def _out_of_memory() -> MachineError:
     return MachineError(
         "there is not enough memory",
         hint="choose a part with --start and --end, or write a smaller trace with `wavescope trim`",
+    )
+
+
+def _unusable_library(error: ImportError) -> MachineError:
+    """A package that is missing or broken; the last line of long explanations says why."""
+    lines = [line for line in str(error).splitlines() if line.strip()] or ["no reason is given"]
+    return MachineError(
+        f"a library that this needs cannot be loaded: {lines[-1].strip()}",
+        hint="`wavescope doctor` says what is missing, and how to get it",
     )
 
 

@@ -171,6 +171,8 @@ class CsvBlocks(Closing):
     def _lenient_row(self, lines: list[str], at: int) -> tuple[int, Row | None]:
         """As `_strict_row` with raw quotes; the row ends where the next one surely begins."""
         joined = lines[at]
+        if not self._can_begin(joined):
+            return 1, None
         match = self._matched(joined)
         used = 1
         while match is None and used < _JOINED_LINES and len(joined) < _JOINED_CHARACTERS:
@@ -182,6 +184,15 @@ class CsvBlocks(Closing):
             used += 1
             match = self._matched(joined)
         return (1, None) if match is None else (used, _cells(match))
+
+    def _can_begin(self, line: str) -> bool:
+        """Whether a row may begin so: more lines cannot help where the free text has no begin."""
+        return self._beginning is not None and self._beginning.match(line) is not None
+
+    @cached_property
+    def _beginning(self) -> re.Pattern[str] | None:
+        place = _free_text_place(self.header, self._free_text)
+        return None if place is None else re.compile(f"{_CELL}," * place)
 
     @cached_property
     def _lenient(self) -> re.Pattern[str] | None:
@@ -205,11 +216,17 @@ def header_names(line: str) -> list[str]:
     return [name.lower() for name in column_names(line)]
 
 
-def _lenient_pattern(header: list[str], free_text: tuple[str, ...]) -> re.Pattern[str] | None:
+def _free_text_place(header: list[str], free_text: tuple[str, ...]) -> int | None:
+    """Where the free text is; None when rows that break the rules cannot be made out."""
     places = [header.index(name) for name in free_text if name in header]
-    if not places or len(header) > _MOST_LENIENT_COLUMNS:
+    return places[0] if places and len(header) <= _MOST_LENIENT_COLUMNS else None
+
+
+def _lenient_pattern(header: list[str], free_text: tuple[str, ...]) -> re.Pattern[str] | None:
+    before = _free_text_place(header, free_text)
+    if before is None:
         return None
-    before, after = places[0], len(header) - places[0] - 1
+    after = len(header) - before - 1
     text = r'(?:"(.*)"|([^"]*))'
     return re.compile(f"{_CELL},".join([""] * (before + 1)) + text + f",{_CELL}" * after, re.DOTALL)
 

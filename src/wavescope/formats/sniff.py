@@ -5,7 +5,6 @@ Nothing of a format is imported to hear that it is not the one.
 
 from __future__ import annotations
 
-import gzip
 import re
 import stat
 import zlib
@@ -18,6 +17,7 @@ from wavescope.errors import UnreadableInputError
 from wavescope.files import GZIP_MAGIC
 
 HEAD_BYTES = 64 << 10
+_GZIP_WINDOW_BITS = 31
 _SQLITE_HEAD = b"SQLite"
 _OWN_TABLES = frozenset(("rocpd_op", "wavescope_op", "wavescope_process"))
 _OWN_PREFIX = "wavescope_"
@@ -110,17 +110,21 @@ def _probe_file(path: Path) -> Probe:
 
 def _inflated_head(path: Path) -> tuple[bytes, bool]:
     """The first bytes after gzip is undone, and whether the data ended before there were enough."""
-    head = b""
+    head, packed, inflater = b"", b"", zlib.decompressobj(_GZIP_WINDOW_BITS)
     try:
-        with gzip.open(path) as file:
+        with path.open("rb") as file:
             while len(head) < HEAD_BYTES:
-                part = file.read1(HEAD_BYTES - len(head))
-                if not part:
-                    break
-                head += part
-    except EOFError:
-        return head, True
-    except (zlib.error, gzip.BadGzipFile) as error:
+                packed = packed or file.read(HEAD_BYTES)
+                if not packed:
+                    return head, not inflater.eof
+                if inflater.eof:  # zeros may follow, or another part
+                    packed = packed.lstrip(b"\0")
+                    if not packed.startswith(GZIP_MAGIC):
+                        break
+                    inflater = zlib.decompressobj(_GZIP_WINDOW_BITS)
+                head += inflater.decompress(packed, HEAD_BYTES - len(head))
+                packed = inflater.unused_data if inflater.eof else inflater.unconsumed_tail
+    except zlib.error as error:
         raise UnreadableInputError(path, f"its gzip data is damaged ({error})") from error
     return head, False
 

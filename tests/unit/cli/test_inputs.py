@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -225,3 +226,18 @@ def test_what_is_not_there_gets_a_hint(line: str, run: Run, tmp_path: Path) -> N
 def test_a_file_missing_in_an_archive_has_no_hint_about_paths() -> None:
     assert UnreadableInputError("a.zip:code.json", "there is no such file").hint == ""
     assert "current folder" in UnreadableInputError("/no/where", "there is no such file").hint
+
+
+def test_a_folder_that_may_not_be_entered_is_an_unreadable_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside = str(tmp_path / "code.json")
+    error = PermissionError(errno.EACCES, "Permission denied", inside)
+    given = GivenInput(str(tmp_path), "capture")
+    assert given.error_for(error) is None
+
+    # As for everybody but root.
+    monkeypatch.setattr(os, "access", lambda path, mode: (path, mode) != (tmp_path, os.X_OK))
+    told = given.error_for(error)
+
+    assert str(told) == f"cannot read {inside}: Permission denied"

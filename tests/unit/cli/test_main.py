@@ -109,6 +109,36 @@ def test_examples_are_command_lines_that_parse(entry: CommandEntry) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("No module named 'numpy'", "No module named 'numpy'"),
+        (
+            "IMPORTANT: READ THIS\n\nMany words.\nOriginal error was: libm.so: not found\n",
+            "Original error was: libm.so: not found",
+        ),
+    ],
+)
+def test_a_library_that_cannot_be_loaded_is_the_machines_matter(said: str, told: str) -> None:
+    code = (
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == 'numpy': raise ImportError({said!r}, name='numpy')\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "from wavescope.cli.main import main\n"
+        "print(main(['summary', '.']))"
+    )
+
+    ended = python(code)
+
+    assert ended.stdout == "4\n"
+    assert ended.stderr == (
+        f"error: a library that this needs cannot be loaded: {told}\n"
+        "hint: `wavescope doctor` says what is missing, and how to get it\n"
+    )
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; from wavescope.cli.main import main; main(['--help']); "

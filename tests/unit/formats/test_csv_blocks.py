@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -64,6 +66,32 @@ def test_rows_of_another_width_are_skipped_and_counted(tmp_path: Path) -> None:
 
     assert rows == [["K", "f", "1"]]
     assert file.skipped_rows == 2
+
+
+def test_lines_that_can_begin_no_row_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = 0
+    real_reader = csv.reader
+
+    def counting_reader(rows: Iterable[str], **options: Any) -> Iterator[list[str]]:
+        def counted() -> Iterator[str]:
+            nonlocal lines
+            for row in rows:
+                lines += 1
+                yield row
+
+        return real_reader(counted(), **options)
+
+    monkeypatch.setattr(csv_blocks.csv, "reader", counting_reader)
+    broken = '"open \n' * 1000
+    rows, file = read(tmp_path, f'{HEADER}"K","f",1\n{broken}"K","g",2\n')
+
+    assert rows == [["K", "f", "1"], ["K", "g", "2"]]
+    assert file.skipped_rows == 1000
+    # The header, the block until it breaks the rules, its first row, each broken line with the
+    # next one (where its quotes are seen to be wrong), the last row.
+    assert lines == 1 + 3 + 1 + 2 * 1000 + 1
 
 
 def test_gzip_is_undone_and_a_cut_one_is_told(tmp_path: Path) -> None:

@@ -83,6 +83,19 @@ def test_damaged_gzip(tmp_path: Path) -> None:
         open_source(tmp_path / "x.json.gz")
 
 
+def test_zeros_without_end_after_gzip_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.json.gz"
+    text = b'{"traceEvents": []}'
+    parts = (gzip.compress(text[:9]), bytes(1000), gzip.compress(text[9:]))
+    path.write_bytes(b"".join(parts))
+    os.truncate(path, 1 << 40)
+
+    found = probe(path)
+
+    assert (found.head, found.is_gzip, found.is_cut) == (text, True, False)
+    assert open_source(path).format == "Chrome JSON"
+
+
 def test_a_gzipped_database_is_unpacked(tmp_path: Path) -> None:
     whole = trace_file(tmp_path / "t.db").read_bytes()
     (tmp_path / "packed").mkdir()

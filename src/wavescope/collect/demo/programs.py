@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavescope.closing import on_error
 from wavescope.collect.demo.generated_trace import GENERATED_BY
 from wavescope.collect.demo.tiny_model import TinyModel, WeightType, write_tiny_model
 from wavescope.collect.launcher import STDERR, children_print_to
@@ -94,21 +96,32 @@ def _built(folder: Path) -> Path:
     program = folder / _HIP_PROGRAM
     chip = f"--offload-arch={_HIP_CHIP}"
     try:
-        done = subprocess.run(
-            ["hipcc", "-O1", chip, "-o", str(program), str(source), "-ldl"],
-            env={**os.environ, "HIP_PLATFORM": "amd"},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_BUILD_SECONDS,
-            check=False,
+        status, said = _compiled(
+            ["hipcc", "-O1", chip, "-o", str(program), str(source), "-ldl"], folder
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MachineError(str(error)) from error
-    if done.returncode or not program.is_file():
-        lines = done.stderr.strip().splitlines()
-        raise MachineError(lines[-1] if lines else f"hipcc ended with exit code {done.returncode}")
+    if status or not program.is_file():
+        lines = said.strip().splitlines()
+        raise MachineError(lines[-1] if lines else f"hipcc ended with exit code {status}")
     return program
+
+
+def _compiled(command: list[str], folder: Path) -> tuple[int, str]:
+    """The exit code of a compiler and its errors; what it starts ends with this, at the latest."""
+    process = subprocess.Popen(
+        command,
+        # A compiler that is killed leaves its temporary files behind: in the folder of the demo.
+        env={**os.environ, "HIP_PLATFORM": "amd", "TMPDIR": str(folder)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    with process, on_error(lambda: os.killpg(process.pid, signal.SIGKILL)):
+        _, said = process.communicate(timeout=_BUILD_SECONDS)
+    return process.returncode, said
 
 
 def _why_no_python(machine: Machine) -> str:

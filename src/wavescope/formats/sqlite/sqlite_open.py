@@ -24,13 +24,14 @@ from wavescope.errors import UnreadableInputError
 from wavescope.files import ByteStream
 from wavescope.formats.sqlite.guarded import guarded_connection, is_overrun, raise_if_stopped
 from wavescope.process import Stopping, remove_temporary
-from wavescope.unpacking import is_full_disk, no_space_in, told_when_full
+from wavescope.unpacking import Unpacking, is_full_disk, no_space_in, told_when_full
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 SMALLEST_ROW_BYTES = 6
 """The pointer to a cell, and the shortest cell there is."""
 _HEADER_BYTES = 100
 _BLOCK_BYTES = 1 << 20
+_BYTES_PER_BLOCK = 512  # of st_blocks, whatever the file system's blocks are
 _DISK_ERRORS = (
     ("disk is full", errno.ENOSPC),
     ("disk I/O error", errno.EIO),
@@ -130,6 +131,7 @@ class ReadOnlyDatabase:
     def _copy_with_log(self) -> None:
         self.file = self._private_file()
         with on_error(self.close), told_when_full(tempfile.gettempdir()):
+            _require_no_bomb(self.path, _log_path(self.path))
             shutil.copyfile(self.path, self.file)
             shutil.copyfile(_log_path(self.path), _log_path(self.file))
 
@@ -151,6 +153,15 @@ def has_write_ahead_log(path: Path) -> bool:
     """Whether committed rows may lie in a `-wal` file beside the database."""
     log = _log_path(path)
     return log.is_file() and log.stat().st_size > 0
+
+
+def _require_no_bomb(*paths: Path) -> None:
+    """Refuse to copy files with holes that would fill a disk: these take room in a copy."""
+    stats = [path.stat() for path in paths]
+    kept_bytes = sum(stat.st_blocks for stat in stats) * _BYTES_PER_BLOCK
+    size_bytes = sum(stat.st_size for stat in stats)
+    if size_bytes > kept_bytes:
+        Unpacking(paths[0], kept_bytes).add(size_bytes)
 
 
 def _require_whole(path: Path, file: Path) -> None:

@@ -76,9 +76,9 @@ class TableReader:
     """Reads columns of one table in rowid order, straight from the pages of a closed file."""
 
     def __init__(self, path: Path, root_page: int, columns: Sequence[ReadColumn]) -> None:
+        self._handle = Handle()
         self._library = columns_library()
         self._columns = (ReadColumn * len(columns))(*columns)
-        self._handle = Handle()
         error_number = Int32()
         status = self._library.wavescope_table_reader_open(
             os.fsencode(path), root_page, self._columns, len(columns), self._handle, error_number
@@ -136,8 +136,9 @@ class TableReader:
 
     def close(self) -> None:
         """Gives the file back; a second call does nothing."""
-        self._library.wavescope_table_reader_close(self._handle)
-        self._handle = Handle()
+        if self._handle:
+            self._library.wavescope_table_reader_close(self._handle)
+            self._handle = Handle()
 
     def __del__(self) -> None:
         self.close()

@@ -57,6 +57,8 @@ from wavescope.names.demangle import demangle
 
 FORMAT = "xplane"
 _BLOCK_BYTES = 16 << 20
+_MOST_BYTES = 2 << 30
+"""One message of protobuf is no longer than that."""
 _HOST_PLANES = {
     "/host:CPU": "host",
     "/host:CUPTI": "cuda_driver",
@@ -70,10 +72,8 @@ _LATEST_NS = 1 << 62
 
 def open_xplane(path: Path) -> TraceSource:
     """The trace in an xplane.pb."""
-    with ByteStream(path) as stream:
-        blocks = list(iter(lambda: stream.read(_BLOCK_BYTES), b""))
-        was_cut = stream.was_cut
-    space = space_of(b"".join(blocks))
+    content, was_cut = _content(path)
+    space = space_of(content)
     if not space.planes:
         raise UnreadableInputError(
             path, "it holds no whole plane", hint="was it copied completely?"
@@ -85,6 +85,19 @@ def open_xplane(path: Path) -> TraceSource:
         reader.add(message)
     host = space.hostnames[0] if space.hostnames else ""
     return reader.finished(host)
+
+
+def _content(path: Path) -> tuple[bytes, bool]:
+    """The whole file, since it is one message, and whether its gzip data ended early."""
+    blocks: list[bytes] = []
+    size_bytes = 0
+    with ByteStream(path) as stream:
+        while block := stream.read(_BLOCK_BYTES):
+            blocks.append(block)
+            size_bytes += len(block)
+            if size_bytes > _MOST_BYTES:
+                raise UnreadableInputError(path, "it is longer than 2 GiB, which no xplane.pb is")
+        return b"".join(blocks), stream.was_cut
 
 
 class _TimedEvent(NamedTuple):
