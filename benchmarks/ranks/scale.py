@@ -2,6 +2,7 @@
 
     python benchmarks/ranks/scale.py --ranks 8 64 512
     python benchmarks/ranks/scale.py --ranks 64 --engines pool dask     # side by side
+    python benchmarks/ranks/scale.py --ranks 64 --engines pool cluster  # a cluster that runs already
     python benchmarks/ranks/scale.py --ranks 8 --calls                  # with launches and arguments
     python benchmarks/ranks/scale.py --ranks 8 64 --command             # the whole command as well
 
@@ -26,6 +27,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -39,7 +41,7 @@ from wavescope.analyze.ranks.joining import job_of
 from wavescope.analyze.ranks.result import FileState, RanksOptions, ranks_result
 from wavescope.api.rank_digests import digest_task, read_digests
 from wavescope.process import keep_freed_memory
-from wavescope.workers import EngineOptions, run_all
+from wavescope.workers import EngineOptions, Outcome, run_all
 
 _TITLES = (
     ("ranks", "ranks", "{}"),
@@ -82,7 +84,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--ops", type=int, default=1_000_000)
     parser.add_argument("--calls", action="store_true", help="files with launches and arguments")
     parser.add_argument("--distinct", type=int, default=64, help="files that are no links")
-    parser.add_argument("--engines", nargs="+", choices=["pool", "dask"], default=["pool"])
+    parser.add_argument(
+        "--engines", nargs="+", choices=["pool", "dask", "cluster"], default=["pool"]
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--keep", type=Path, help="a folder for the files, used again if there")
     parser.add_argument("--scratch", type=Path, help="where the temporary folder is made")
@@ -134,11 +138,10 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
     keep_freed_memory()
     count, engine = options.ranks[0], options.engines[0]
     paths = [str(_file(options.measure, rank)) for rank in range(count)]
-    chosen = EngineOptions(workers=options.workers, scheduler="local" if engine == "dask" else "")
-    began, own = time.perf_counter(), time.process_time()
-    outcomes = run_all(digest_task(DigestOptions()), paths, chosen)
-    wall_s, own_cpu_s = time.perf_counter() - began, time.process_time() - own
-    workers = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if engine == "cluster":
+        outcomes, used = _on_cluster(paths, options.workers)
+    else:
+        outcomes, used = _with_own_workers(paths, options.workers, engine)
     answers = [outcome.value for outcome in outcomes if outcome.value is not None]
     if len(answers) != count:
         raise SystemExit(f"{count - len(answers)} files were not read")
@@ -146,21 +149,59 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
     digests = _own_ranks([read_digests(answer)[0] for answer in answers], options, count)
     reading_s = time.process_time() - own
     reduce_s, table_count = _reduced(digests)
-    cpu_s = workers.ru_utime + workers.ru_stime
     return {
         "ranks": count,
         "engine": engine,
         "workers": options.workers,
-        "cpu_s": cpu_s,
-        "cpu_per_rank_s": cpu_s / count,
-        "own_cpu_s": own_cpu_s,
-        "wall_s": wall_s,
-        "worker_mb": workers.ru_maxrss / 1024,
+        "cpu_s": used.workers_cpu_s,
+        "cpu_per_rank_s": used.workers_cpu_s / count,
+        "own_cpu_s": used.own_cpu_s,
+        "wall_s": used.wall_s,
+        "worker_mb": used.worker_mb,
         "digest_bytes": float(np.mean([len(answer) for answer in answers])),
         "reduce_s": reading_s + reduce_s,
         "own_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "tables": table_count,
     }
+
+
+class _Used(NamedTuple):
+    workers_cpu_s: float
+    own_cpu_s: float
+    wall_s: float
+    worker_mb: float
+
+
+def _with_own_workers(
+    paths: list[str], count: int, engine: str
+) -> tuple[list[Outcome[bytes]], _Used]:
+    """Workers that are started for these files: all that they use is of them."""
+    chosen = EngineOptions(workers=count, scheduler="local" if engine == "dask" else "")
+    began, own = time.perf_counter(), time.process_time()
+    outcomes = run_all(digest_task(DigestOptions()), paths, chosen)
+    wall_s, own_cpu_s = time.perf_counter() - began, time.process_time() - own
+    workers = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = workers.ru_utime + workers.ru_stime
+    return outcomes, _Used(cpu_s, own_cpu_s, wall_s, workers.ru_maxrss / 1024)
+
+
+def _on_cluster(paths: list[str], count: int) -> tuple[list[Outcome[bytes]], _Used]:
+    """Workers that run already and have never had a file; the scheduler is counted as ours."""
+    from running_cluster import running_cluster
+
+    with running_cluster(count) as cluster:
+        workers_s, scheduler_s = cluster.workers_cpu_s(), cluster.scheduler_cpu_s()
+        began, own = time.perf_counter(), time.process_time()
+        outcomes = run_all(
+            digest_task(DigestOptions()), paths, EngineOptions(scheduler=cluster.address)
+        )
+        wall_s, own_cpu_s = time.perf_counter() - began, time.process_time() - own
+        return outcomes, _Used(
+            cluster.workers_cpu_s() - workers_s,
+            own_cpu_s + cluster.scheduler_cpu_s() - scheduler_s,
+            wall_s,
+            float("nan"),  # processes of the workers have files, and have ended
+        )
 
 
 def _reduced(digests: list[RankDigest]) -> tuple[float, int]:

@@ -125,6 +125,11 @@ def raise_if_told_to_stop() -> None:
         raise SystemExit(128 + number)
 
 
+def stop_was_obeyed() -> None:
+    """Go on with what is to be done after a stop that asked for no more than that."""
+    Stopping.signal_number = 0
+
+
 @contextlib.contextmanager
 def interrupts_wait() -> Iterator[None]:
     """This thread sees Ctrl-C after the block only, and threads that begin inside never do."""

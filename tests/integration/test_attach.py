@@ -246,6 +246,23 @@ def test_ctrl_c_ends_the_window_and_not_the_program(load: Path) -> None:
         assert not program.is_recording()
 
 
+def test_what_goes_wrong_after_a_window_that_ctrl_c_ended_is_said(load: Path) -> None:
+    with dormant(load, 1, 1, 256, "each", "endless") as program:
+        attacher = subprocess.Popen(
+            command_line("attach", program.runner.pid, "--duration", "3600s"),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        until(lambda: program.file("ops").stat().st_size > 4096)
+        Path("trace.db").write_text("somebody's")
+        attacher.send_signal(signal.SIGINT)
+        _, said = attacher.communicate(timeout=PATIENCE_S)
+
+    assert attacher.returncode == 2
+    assert said.splitlines()[-2].startswith("error: trace.db already exists")
+    assert Path("trace.db").read_text() == "somebody's"
+
+
 def refused(*arguments: object) -> str:
     done = subprocess.run(
         command_line(*map(str, arguments)),

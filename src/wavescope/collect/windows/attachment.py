@@ -37,7 +37,7 @@ from wavescope.formats.session.spent_records import forget_finished, forget_ops,
 from wavescope.formats.wavescope.writing import write_trace
 from wavescope.model.progress import Progress, no_progress
 from wavescope.outputs import replaced, require_free
-from wavescope.process import interrupts_wait
+from wavescope.process import interrupts_wait, stop_was_obeyed
 from wavescope.units import duration_text
 
 _LOOK_AGAIN_S = 0.05
@@ -127,6 +127,7 @@ def attach(
             attachment.wait(options.process, environment, options.duration_ms)
         if not attachment.pages:
             raise KeyboardInterrupt
+        stop_was_obeyed()
         attachment.stop()
         windows = attachment.close()
         notes = _write(attachment.session, windows, options, progress)

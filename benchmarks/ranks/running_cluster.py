@@ -1,0 +1,84 @@
+"""A Dask cluster that runs already when the measurement begins, and what its processes use.
+
+A local cluster is started for each run, which costs the same for few ranks and for many. What a
+cluster costs that somebody else has started is asked here: the CPU of its processes from one moment
+to another.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+_PATIENCE_S = 60.0
+_LOOK_AGAIN_S = 0.2
+
+
+@dataclass(frozen=True)
+class RunningCluster:
+    """A scheduler and workers of one thread each."""
+
+    address: str
+    scheduler: psutil.Process
+    workers: tuple[psutil.Process, ...]
+
+    def scheduler_cpu_s(self) -> float:
+        """What the scheduler has used since it was started."""
+        return _cpu_s([self.scheduler])
+
+    def workers_cpu_s(self) -> float:
+        """What the workers and the processes that watch them have used since they were started."""
+        return _cpu_s(self.workers)
+
+
+@contextmanager
+def running_cluster(worker_count: int) -> Iterator[RunningCluster]:
+    """A cluster with so many workers, all of them connected."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        address_file = folder / "scheduler.json"
+        scheduler = _started(
+            stack, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+            "--scheduler-file", str(address_file),
+        )  # fmt: skip
+        workers = tuple(
+            _started(
+                stack, "worker", "--scheduler-file", str(address_file), "--nthreads", "1",
+                "--no-dashboard", "--local-directory", str(folder / f"worker-{number}"),
+            )
+            for number in range(worker_count)
+        )  # fmt: skip
+        yield RunningCluster(_address(address_file, worker_count), scheduler, workers)
+
+
+def _started(stack: ExitStack, role: str, *options: str) -> psutil.Process:
+    command = [sys.executable, "-m", "dask", role, *options]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    stack.callback(process.wait)
+    stack.callback(process.terminate)
+    return psutil.Process(process.pid)
+
+
+def _address(address_file: Path, worker_count: int) -> str:
+    from distributed import Client
+
+    deadline = time.monotonic() + _PATIENCE_S
+    while not address_file.exists() and time.monotonic() < deadline:
+        time.sleep(_LOOK_AGAIN_S)
+    with Client(scheduler_file=str(address_file), timeout=_PATIENCE_S) as client:
+        client.wait_for_workers(worker_count, timeout=_PATIENCE_S)
+        return str(client.scheduler.address)
+
+
+def _cpu_s(processes: Sequence[psutil.Process]) -> float:
+    """Of these processes and all that they started, also of those that have ended."""
+    descendants = (child for each in processes for child in each.children(recursive=True))
+    return sum(sum(each.cpu_times()[:4]) for each in (*processes, *descendants))
