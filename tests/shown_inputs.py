@@ -11,6 +11,7 @@ from pathlib import Path
 import wavescope
 from tests.builders import TraceMaker, a_trace
 from tests.capture_folders import a_capture, step
+from tests.counter_json import write_counter_json
 from tests.counters_builder import a_workload
 from wavescope.formats.wavescope.writing import write_trace
 
@@ -19,6 +20,7 @@ TRACES = (
     *("old1.db", "old2.db", "old3.db", "new1.db", "new2.db", "new3.db", "rank0.db", "rank1.db"),
     *("vllm.db", "llama.db", "qwen.db", "glm.db", "rank_0.db", "rank_1.db"),
     *("trace.json.gz", "decode.json.gz", "capture.json.gz", "mi300x.json.gz", "h100.json.gz"),
+    *("old.json.gz", "new.json.gz"),
     *("profile.pt.trace.json.gz", "sglang_extend.json.gz", "run.rpd"),
     *("mi300/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",),
     *("h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",),
@@ -122,6 +124,7 @@ def write_traces(folder: Path) -> None:
             shutil.copy(made[suffix], path)
         else:
             made[suffix] = wavescope.convert(folder / "first.db", path)
+    write_counter_json(folder / "out_results.json")
     (folder / "groups.toml").write_text(GROUPS)
     for name in ("v1.json", "v2.json"):
         (folder / name).write_text("{}")

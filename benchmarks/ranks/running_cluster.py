@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,24 +24,24 @@ _LOOK_AGAIN_S = 0.2
 
 @dataclass(frozen=True)
 class RunningCluster:
-    """A scheduler and workers of one thread each."""
+    """A scheduler, and a worker that has a process of wavescope's for each of its threads."""
 
     address: str
     scheduler: psutil.Process
-    workers: tuple[psutil.Process, ...]
+    worker: psutil.Process
 
     def scheduler_cpu_s(self) -> float:
         """What the scheduler has used since it was started."""
-        return _cpu_s([self.scheduler])
+        return _cpu_s(self.scheduler)
 
-    def workers_cpu_s(self) -> float:
-        """What the workers and the processes that watch them have used since they were started."""
-        return _cpu_s(self.workers)
+    def worker_cpu_s(self) -> float:
+        """What the worker, and who watches it, have used since they were started."""
+        return _cpu_s(self.worker)
 
 
 @contextmanager
-def running_cluster(worker_count: int) -> Iterator[RunningCluster]:
-    """A cluster with so many workers, all of them connected."""
+def running_cluster(thread_count: int) -> Iterator[RunningCluster]:
+    """A cluster of one worker with so many threads, which is connected."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         address_file = folder / "scheduler.json"
@@ -49,14 +49,11 @@ def running_cluster(worker_count: int) -> Iterator[RunningCluster]:
             stack, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
             "--scheduler-file", str(address_file),
         )  # fmt: skip
-        workers = tuple(
-            _started(
-                stack, "worker", "--scheduler-file", str(address_file), "--nthreads", "1",
-                "--no-dashboard", "--local-directory", str(folder / f"worker-{number}"),
-            )
-            for number in range(worker_count)
+        worker = _started(
+            stack, "worker", "--scheduler-file", str(address_file), "--nthreads", str(thread_count),
+            "--no-dashboard", "--local-directory", str(folder),
         )  # fmt: skip
-        yield RunningCluster(_address(address_file, worker_count), scheduler, workers)
+        yield RunningCluster(_address(address_file), scheduler, worker)
 
 
 def _started(stack: ExitStack, role: str, *options: str) -> psutil.Process:
@@ -67,18 +64,17 @@ def _started(stack: ExitStack, role: str, *options: str) -> psutil.Process:
     return psutil.Process(process.pid)
 
 
-def _address(address_file: Path, worker_count: int) -> str:
+def _address(address_file: Path) -> str:
     from distributed import Client
 
     deadline = time.monotonic() + _PATIENCE_S
     while not address_file.exists() and time.monotonic() < deadline:
         time.sleep(_LOOK_AGAIN_S)
     with Client(scheduler_file=str(address_file), timeout=_PATIENCE_S) as client:
-        client.wait_for_workers(worker_count, timeout=_PATIENCE_S)
+        client.wait_for_workers(1, timeout=_PATIENCE_S)
         return str(client.scheduler.address)
 
 
-def _cpu_s(processes: Sequence[psutil.Process]) -> float:
-    """Of these processes and all that they started, also of those that have ended."""
-    descendants = (child for each in processes for child in each.children(recursive=True))
-    return sum(sum(each.cpu_times()[:4]) for each in (*processes, *descendants))
+def _cpu_s(process: psutil.Process) -> float:
+    """Of a process and all that it started, also of those that have ended."""
+    return sum(sum(each.cpu_times()[:4]) for each in (process, *process.children(recursive=True)))

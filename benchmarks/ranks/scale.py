@@ -186,18 +186,18 @@ def _with_own_workers(
 
 
 def _on_cluster(paths: list[str], count: int) -> tuple[list[Outcome[bytes]], _Used]:
-    """Workers that run already and have never had a file; the scheduler is counted as ours."""
+    """On a cluster that runs already and never had a file; its scheduler is counted as ours."""
     from running_cluster import running_cluster
 
     with running_cluster(count) as cluster:
-        workers_s, scheduler_s = cluster.workers_cpu_s(), cluster.scheduler_cpu_s()
+        workers_s, scheduler_s = cluster.worker_cpu_s(), cluster.scheduler_cpu_s()
         began, own = time.perf_counter(), time.process_time()
         outcomes = run_all(
             digest_task(DigestOptions()), paths, EngineOptions(scheduler=cluster.address)
         )
         wall_s, own_cpu_s = time.perf_counter() - began, time.process_time() - own
         return outcomes, _Used(
-            cluster.workers_cpu_s() - workers_s,
+            cluster.worker_cpu_s() - workers_s,
             own_cpu_s + cluster.scheduler_cpu_s() - scheduler_s,
             wall_s,
             float("nan"),  # processes of the workers have files, and have ended

@@ -26,8 +26,6 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from wavescope.version import __version__ as __version__
-
 TYPE_CHECKING = False  # importing `typing` takes longer than all the rest here
 if TYPE_CHECKING:
     from typing import Any
@@ -152,12 +150,13 @@ _NAMES = {
     "wavescope.model.toml_files": ("read_rules",),
     "wavescope.model.trace": ("Trace",),
     "wavescope.names.kernel_names": ("CategoryRules", "NameRules"),
+    "wavescope.version": ("__version__",),
     "wavescope.workers": ("EngineOptions",),
 }
 """By module what it offers here; `__init__.pyi` says the same to type checkers."""
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted(["__version__", *_MARKERS, *_HOMES])  # noqa: PLE0605
+__all__ = sorted([*_MARKERS, *_HOMES])  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:

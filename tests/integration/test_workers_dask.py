@@ -240,8 +240,8 @@ def test_ctrl_c_of_a_terminal_ends_a_cluster_of_this_machine(tmp_path: Path) -> 
         start_new_session=True,
     ) as command:
         started: set[int] = set()
-        # A process that looks after shared memory, two workers, and two that do the work.
-        while len(started) < 5 and command.poll() is None:
+        # A process that looks after shared memory, a worker, and two that do the work.
+        while len(started) < 4 and command.poll() is None:
             started = descendants(command.pid)
             time.sleep(0.02)
         os.killpg(command.pid, signal.SIGINT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+import wavescope
 from wavescope.cli.commands import help_text
 from wavescope.cli.dispatch import invocation, with_right_command
 from wavescope.cli.inputs import GivenInput, given_inputs
@@ -34,7 +35,6 @@ from wavescope.process import (
     tune_gc,
 )
 from wavescope.unpacking import is_full_disk, unpacking_limited
-from wavescope.version import __version__
 
 _NO_SPACE = MachineError("no space left on the disk", hint=SPACE_HINT)
 
@@ -74,7 +74,7 @@ def _dispatch(arguments: list[str], inputs: list[GivenInput]) -> int:
         sys.stdout.write(help_text())
         return 0
     if first in {"-V", "--version"}:
-        sys.stdout.write(f"wavescope {__version__}\n")
+        sys.stdout.write(f"wavescope {wavescope.__version__}\n")
         return 0
     if first.startswith("-"):
         raise UsageError(f"'{first}' is not an option", hint="start with a command; see --help")

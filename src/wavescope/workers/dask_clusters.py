@@ -144,8 +144,9 @@ def _local_cluster(options: EngineOptions, item_count: int, folder: str) -> Clus
     distributed = needed("distributed", "cluster")
     with _interrupts_wait():
         return distributed.LocalCluster(
-            n_workers=max(1, min(process_count(options), item_count)),
-            threads_per_worker=1,
+            # Each thread has a process for the work: more interpreters with Dask are of no use.
+            n_workers=1,
+            threads_per_worker=max(1, min(process_count(options), item_count)),
             processes=True,
             host="127.0.0.1",
             dashboard_address=None,

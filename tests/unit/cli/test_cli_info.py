@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.counter_json import write_counter_json
 from tests.unit.cli.conftest import Run
 
 
@@ -99,24 +100,7 @@ def test_bad_inputs_exit_with_3(run: Run, tmp_path: Path) -> None:
 
 @pytest.fixture
 def counted(tmp_path: Path) -> Path:
-    """rocprofv3 JSON: a kernel of 5 ns that two shader engines counted the waves of."""
-    handle = {"counter_id": {"handle": 4}}
-    info = {"kernel_id": 1, "dispatch_id": 1, "agent_id": {"handle": 12}}
-    data = {"dispatch_info": info, "start_timestamp": 10, "end_timestamp": 15}
-    records = [{**handle, "value": 64}, {**handle, "value": 32}]
-    entry = {
-        "agents": [{"id": {"handle": 12}, "type": 2, "node_id": 1, "name": "gfx942"}],
-        "counters": [{"id": {"handle": 4}, "name": "SQ_WAVES"}],
-        "strings": {"buffer_records": []},
-        "kernel_symbols": [{"kernel_id": 1, "formatted_kernel_name": "gemm"}],
-        "callback_records": {
-            "counter_collection": [{"dispatch_data": data, "records": records}],
-        },
-        "buffer_records": {},
-    }
-    path = tmp_path / "out_results.json"
-    path.write_text(json.dumps({"rocprofiler-sdk-tool": [entry]}))
-    return path
+    return write_counter_json(tmp_path / "out_results.json")
 
 
 def test_counters_are_sums_or_by_instance(run: Run, counted: Path, tmp_path: Path) -> None:

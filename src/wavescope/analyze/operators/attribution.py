@@ -13,9 +13,8 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.calls.graph_launches import graph_launch_names
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
-from wavescope.analyze.ops.op_links import op_links
+from wavescope.analyze.ops.op_links import graph_launch_names, op_links
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import DistinctRows, code_counts
 from wavescope.arrays.groups import group_sums

@@ -1,7 +1,8 @@
-"""Which call caused which op, as row numbers instead of ids."""
+"""Which call caused which op, as row numbers instead of ids, and which calls cause many at once."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from wavescope.arrays import Array
 from wavescope.model.trace import Trace
 
 RowArray = npt.NDArray[np.int64]
+
+_GRAPH_LAUNCH = re.compile(r"^(hip|cuda|cu)GraphLaunch")
 
 
 @dataclass(frozen=True)
@@ -51,3 +54,9 @@ def rows_of_ids(ids: Array, wanted: Array) -> tuple[RowArray, npt.NDArray[np.boo
         return np.where(present, wanted - first, 0), present
     rows = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
     return rows, ids[rows] == wanted
+
+
+def graph_launch_names(trace: Trace) -> list[int]:
+    """The codes of the names of calls that launch a graph."""
+    codes = trace.calls.code_counts("name").codes.tolist()
+    return [code for code in codes if _GRAPH_LAUNCH.match(trace.strings[code])]

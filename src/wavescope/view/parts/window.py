@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.analyze.calls.graph_launches import graph_launch_names
 from wavescope.analyze.calls.outermost import working_operators
+from wavescope.analyze.ops.op_links import graph_launch_names
 from wavescope.model.columns import CALLS, LINKS, MARKERS, OPS, SLICES
 from wavescope.model.selection import Selection, select
 from wavescope.model.trace import Trace
