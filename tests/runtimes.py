@@ -75,6 +75,8 @@ _BEHAVIOURS = {
             "vmm": _NO_VMM,
             "restarts": "ROCr 6.1 hangs now and then when it ends for the third time or later: "
             "it destroys queues after a lock that they take",
+            "asan": "ROCr 6.1 keeps its list of queues without a lock, for which AddressSanitizer ends "
+            "programs that make queues in several threads, recorded or not (2 of 60 that were not)",
         },
     ),
     "6.4": Behaviour(
