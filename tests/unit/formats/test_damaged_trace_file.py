@@ -53,6 +53,21 @@ def test_times_that_are_none_are_refused(tmp_path: Path, value: str, compared: s
     assert "convert the recording again" in caught.value.hint
 
 
+@pytest.mark.parametrize("value", ["x'fffe'", "NULL", "'first'", "1e300"])
+def test_ids_of_strings_that_are_no_numbers_are_refused(tmp_path: Path, value: str) -> None:
+    path = changed(
+        tmp_path,
+        "CREATE TABLE other AS SELECT * FROM rocpd_string",
+        "DROP TABLE rocpd_string",
+        "CREATE TABLE rocpd_string (id, string TEXT)",
+        "INSERT INTO rocpd_string SELECT id, string FROM other",
+        f"UPDATE rocpd_string SET id = {value} WHERE id = 1",
+    )
+
+    with pytest.raises(UnreadableInputError, match="an id in rocpd_string is not a whole number"):
+        read_everything(path)
+
+
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [

@@ -27,7 +27,10 @@ class StringIds:
     def read(cls, connection: sqlite3.Connection, table: str) -> StringIds:
         """The strings of `table`, which has the columns id and string."""
         rows = connection.execute(f"SELECT id, string FROM {quoted(table)}").fetchall()  # noqa: S608
-        ids = np.fromiter((int(row[0]) for row in rows), np.int64, len(rows))
+        try:
+            ids = np.fromiter((int(row[0]) for row in rows), np.int64, len(rows))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise sqlite3.DatabaseError(f"an id in {table} is not a whole number") from error
         return cls(ids, [as_text(row[1]) for row in rows])
 
     def codes(self, ids: Array) -> tuple[npt.NDArray[np.int32], int]:
