@@ -28,6 +28,7 @@ from wavescope.model.columns import (
     QUEUES,
     TABLES,
 )
+from wavescope.model.source import rows_of_room
 from wavescope.model.trace import Trace
 
 
@@ -246,6 +247,18 @@ def test_markers_keep_the_ids_that_ops_refer_to(tmp_path: Path) -> None:
         assert trace.markers.strings("name") == ["prefill", "a mark", "inner", "nvtx"]
         assert trace.markers.strings("category") == ["roctx", "roctx", "roctx", "nvtx"]
         assert trace.ops["marker"].tolist() == [-1, 3, -1]
+
+
+def test_a_huge_id_of_a_marker_reserves_nothing(tmp_path: Path) -> None:
+    huge = 2_751_463_413
+    folder = (
+        simple(tmp_path / "s").with_marker("far", 10, 90, id=huge).with_marker("near", 20, 30, id=1)
+    )
+    with open_trace(folder.with_op(start=400, end=500, marker=huge).write()) as trace:
+        assert trace.source.row_count(MARKERS) == huge
+        assert rows_of_room(trace.source, MARKERS) < 1_000
+        assert trace.markers["id"].tolist() == [1, huge]
+        assert trace.ops["marker"].tolist()[-1] == huge
 
 
 def test_open_ranges_and_calls_end_with_the_last_event_and_say_so(tmp_path: Path) -> None:

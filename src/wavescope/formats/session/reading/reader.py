@@ -49,7 +49,17 @@ from wavescope.formats.session.reading.small_tables import (
 from wavescope.formats.session.record_file import Lookup
 from wavescope.formats.session.stillness import boottime_ns, kept_still
 from wavescope.model.builder import TraceBuilder
-from wavescope.model.columns import CALLS, COPIES, LAUNCHES, LINKS, MARKERS, OPS, UNKNOWN, Table
+from wavescope.model.columns import (
+    CALLS,
+    COPIES,
+    LAUNCHES,
+    LINKS,
+    MARKERS,
+    OPS,
+    TABLES,
+    UNKNOWN,
+    Table,
+)
 from wavescope.model.progress import Notes
 from wavescope.model.source import BATCH_ROWS, Batch, full_batch
 from wavescope.model.strings import StringTable
@@ -211,6 +221,7 @@ class ChunkSource(Closing):
                 self.notes.add(sentence, count)
         numbering = number(processes, surveys)
         self._counts = dict.fromkeys((table.name for table in _STREAMED), 0)
+        self._marker_count = 0
         self._processes = [
             self._rows_of(index, process, survey, numbering)
             for index, (process, survey) in enumerate(zip(processes, surveys, strict=True))
@@ -228,6 +239,13 @@ class ChunkSource(Closing):
         if table in _STREAMED:
             return self._counts[table.name]
         return self._small.row_count(table)
+
+    @property
+    def most_rows(self) -> int:
+        """No table has more rows, whatever ids markers have."""
+        streamed = (self._counts[table.name] for table in _STREAMED if table is not MARKERS)
+        small = (self._small.row_count(table) for table in TABLES if table not in _STREAMED)
+        return max(self._marker_count, *streamed, *small)
 
     def batches(
         self, table: Table, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS
@@ -291,6 +309,7 @@ class ChunkSource(Closing):
         slots = process.calls.slot_count if process.calls else 0
         self._counts[OPS.name] += process.ops.slot_count
         self._counts[MARKERS.name] += marker_index.largest_id
+        self._marker_count += len(marker_index.ids)
         for table in (CALLS, LAUNCHES, COPIES):
             self._counts[table.name] += slots
         self._counts[LINKS.name] = self._counts[OPS.name]
