@@ -3,6 +3,9 @@
 # they use of HSA, HIP and CUPTI is declared here: they need no header and no library of ROCm or CUDA.
 
 file(GLOB collector_core_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/core/*.cpp)
+# Programs that are built with sanitizers have the sanitizers' operators.
+set(collector_operators_source ${CMAKE_CURRENT_SOURCE_DIR}/core/operator_new.cpp)
+list(REMOVE_ITEM collector_core_sources ${collector_operators_source})
 add_library(wavescope_collector_core OBJECT ${collector_core_sources})
 target_include_directories(wavescope_collector_core PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 if(DEFINED SKBUILD_PROJECT_VERSION)
@@ -27,11 +30,11 @@ target_include_directories(wavescope_collector_hsa PUBLIC ${CMAKE_CURRENT_SOURCE
 set(collector_objects $<TARGET_OBJECTS:wavescope_collector_roctx> $<TARGET_OBJECTS:wavescope_collector_cupti>
     $<TARGET_OBJECTS:wavescope_collector_hsa> $<TARGET_OBJECTS:wavescope_collector_core>)
 
-add_library(wavescope_collector SHARED ${collector_objects})
-add_library(wavescope_collector_hip SHARED ${collector_dlsym_source} ${collector_objects}
+add_library(wavescope_collector SHARED ${collector_operators_source} ${collector_objects})
+add_library(wavescope_collector_hip SHARED ${collector_operators_source} ${collector_dlsym_source} ${collector_objects}
             $<TARGET_OBJECTS:wavescope_collector_calls>)
-target_include_directories(wavescope_collector_hip PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
 foreach(collector IN ITEMS wavescope_collector wavescope_collector_hip)
+  target_include_directories(${collector} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   set_target_properties(${collector} PROPERTIES LINKER_LANGUAGE CXX
                         LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/collector.map)
   target_link_libraries(${collector} PRIVATE ${CMAKE_DL_LIBS})

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <new>
 #include <string>
 
 #include "collector_hsa/collector.h"
@@ -232,9 +233,13 @@ bool load(HsaApiTable& tables) {
   doorbells.forget_all();
   stalled_queues.forget_all();
   is_intercepting_itself = settings().interception == Interception::kOwn;
-  auto* collector = new Collector(original, *session, settings());
-  current.store(collector, std::memory_order_release);
-  put_hooks(hooks, *collector);
+  try {
+    auto* collector = new Collector(original, *session, settings());
+    current.store(collector, std::memory_order_release);
+    put_hooks(hooks, *collector);
+  } catch (const std::bad_alloc&) {
+    session->facts().note("dispatches and copies not recorded: the process may have no more memory");
+  }
   return true;
 }
 

@@ -1,12 +1,31 @@
 #include "collector_hsa/slot_pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 #include "collector_hsa/signal_probe.h"
+#include "core/clock.h"
 
 namespace wavescope {
+namespace {
+
+// Each try costs the program time.
+constexpr uint64_t kShortestPatienceNs = 10000000;
+constexpr uint64_t kLongestPatienceNs = 10000000000;
+constexpr std::size_t kSignalsBytes = std::size_t{1} << 20;  // what the runtime may take for those of a block
+
+// Some runtimes say on the program's standard error that there is no memory: they are not asked in vain.
+bool is_memory_left() {
+  void* memory = mmap(nullptr, kSignalsBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  munmap(memory, kSignalsBytes);
+  return true;
+}
+
+}  // namespace
 
 SlotBlock* SlotPool::take_spare() {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -38,7 +57,7 @@ void SlotPool::keep_spare(std::size_t count) {
   if (has_enough()) return;
   const std::lock_guard<std::mutex> lock(make_mutex_);
   while (!has_enough()) {
-    SlotBlock* block = make();
+    SlotBlock* block = make_unless_refused();
     if (block == nullptr) return;
     give_back(block);
   }
@@ -59,6 +78,14 @@ bool SlotPool::try_kept_signals(hsa_agent_t gpu) {
   const auto is_kept = [](const SlotBlock* spare) { return spare->keeps_signals; };
   spare_.erase(std::remove_if(spare_.begin(), spare_.end(), is_kept), spare_.end());
   return false;
+}
+
+SlotBlock* SlotPool::make_unless_refused() {
+  if (made_ == kMostBlocks || boottime_ns() < ask_again_ns_) return nullptr;
+  SlotBlock* block = make();
+  patience_ns_ = block != nullptr ? 0 : std::clamp(2 * patience_ns_, kShortestPatienceNs, kLongestPatienceNs);
+  ask_again_ns_ = boottime_ns() + patience_ns_;
+  return block;
 }
 
 SlotBlock* SlotPool::make() {
@@ -101,6 +128,7 @@ bool SlotPool::keep_signals(SlotBlock* block) {
 }
 
 bool SlotPool::make_signals(SlotBlock* block) {
+  if (!is_memory_left()) return false;
   block->pending = static_cast<WavescopePendingBlock*>(std::aligned_alloc(64, sizeof(WavescopePendingBlock)));
   if (block->pending == nullptr) return false;
   std::memset(static_cast<void*>(block->pending), 0, sizeof *block->pending);

@@ -19,13 +19,15 @@ class SlotPool {
  public:
   static constexpr uint32_t kMostBlocks = PendingFile::kMostBlocks;  // half a million dispatches in flight, about 100 MB
 
-  SlotPool(const HsaApi& api, Agents& agents, PendingFile& file) : api_(api), agents_(agents), file_(file) {}
+  SlotPool(const HsaApi& api, Agents& agents, PendingFile& file) : api_(api), agents_(agents), file_(file) {
+    spare_.reserve(kMostBlocks);
+  }
 
   // An empty block, or null when all are in use and no more may be made.
   SlotBlock* take();
   void give_back(SlotBlock* block);
 
-  // Makes blocks until `count` are spare, as far as allowed.
+  // Makes blocks until `count` are spare, as far as allowed. What the system refuses is not asked for again at once.
   void keep_spare(std::size_t count);
 
   // Before the first queue of a GPU: tries whether it completes signals that we keep; false when it does not, after which
@@ -57,6 +59,7 @@ class SlotPool {
  private:
   SlotBlock* take_spare();
   SlotBlock* make();
+  SlotBlock* make_unless_refused();
   bool keep_signals(SlotBlock* block);
   bool make_signals(SlotBlock* block);
   void prepare(SlotBlock* block);
@@ -71,6 +74,8 @@ class SlotPool {
   std::atomic<uint64_t> in_place_[kMostBlocks / 64] = {};  // a bit for each block
   bool may_keep_signals_ = true;
   uint32_t made_ = 0;
+  uint64_t ask_again_ns_ = 0;  // this and the next: after the system refused a block
+  uint64_t patience_ns_ = 0;
   uint64_t last_generation_ = 0;
 };
 

@@ -193,12 +193,14 @@ bool OwnFile::truncate(uint64_t length) {
   return is_done;
 }
 
+// By the thread as well: the calling one may have given up its right to remove files, on pain of death.
 void OwnFile::remove() {
   const KeptErrno kept;
-  struct stat state{};
-  if (is_made() && lstat(path_.c_str(), &state) == 0 && state.st_dev == device_ && state.st_ino == inode_) {
-    unlink(path_.c_str());
-  }
+  auto remove_there = [&] {
+    struct stat state{};
+    if (lstat(path_.c_str(), &state) == 0 && state.st_dev == device_ && state.st_ino == inode_) unlink(path_.c_str());
+  };
+  if (is_made() && (getpid() != process_ || !FileThread::run(remove_there))) remove_there();
 }
 
 }  // namespace wavescope

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/spare_memory.h"
 #include "format/chunk_format.h"
 
 namespace wavescope {
@@ -36,7 +37,7 @@ uint64_t TextLog::intern(std::string_view text) {
   if (id == 0) {
     ++refused_;
     refusal_ = log_.refusal();
-  } else if (remembered_bytes_ < kMostRememberedBytes) {
+  } else if (remembered_bytes_ < kMostRememberedBytes && !spare_memory.was_needed()) {
     remembered_bytes_ += text.size() + kBytesPerEntry;
     ids_.emplace(std::move(key), id);
   }

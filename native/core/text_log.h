@@ -18,7 +18,8 @@ class TextLog {
   TextLog(const std::string& path, ByteBudget& budget);
 
   // The id of the text, written before it is returned; 0 when it could not be written. Any thread. What is longer than
-  // 64 KiB is cut. Memory is bounded: when very many different texts were seen, further ones are written each time.
+  // 64 KiB is cut. Memory is bounded: when very many different texts were seen, or the process had no more memory, further
+  // ones are written each time.
   uint64_t intern(std::string_view text);
 
   // How often a text could not be written, and why the last of these could not.

@@ -27,6 +27,8 @@ ALL = "everything"
 FILES = "kinds_files.c"
 IN_FILES = 42_000
 """Dispatches of each kind in that program."""
+CONFINED = "kinds_confined.c"
+WHAT_FITS = "what fits; the rest is counted"
 LEFT_IN_MEMORY = "everything, by what it left in memory"
 WITH_SIGNALS = "what the signals made before suffice for; the rest is counted"
 
@@ -122,7 +124,7 @@ KINDS = (
         "limit_file_size",
         "limits the size of files in the middle",
         IN_FILES,
-        "what fits; the rest is counted",
+        WHAT_FITS,
         lost="no_space",
         program=FILES,
     ),
@@ -139,6 +141,34 @@ KINDS = (
         IN_FILES,
         program=FILES,
         needs_root=True,
+    ),
+    Kind(
+        "refused_files",
+        "may make no file and no thread any more (seccomp)",
+        100_100,
+        program=CONFINED,
+    ),
+    Kind(
+        "confined_thread",
+        "is ended when the thread that works makes or removes a file (seccomp)",
+        100_100,
+        program=CONFINED,
+    ),
+    Kind(
+        "refused_memory",
+        "may have no more memory, files or threads (seccomp)",
+        100_100,
+        WHAT_FITS,
+        lost="buffer_full",
+        program=CONFINED,
+    ),
+    Kind(
+        "no_memory",
+        "takes all memory that it may have, and works on",
+        100_000,
+        WHAT_FITS,
+        lost="buffer_full",
+        program=CONFINED,
     ),
 )
 

@@ -6,51 +6,22 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include "dispatching.h"
+#include "kinds.h"
 
 extern char** environ;
 static const char *self, *folder;
 static volatile sig_atomic_t caught;
 static sigjmp_buf after_fault;
 
-static void require(int holds, const char* what) {
-  if (holds) return;
-  perror(what);
-  _exit(99);
-}
-
-static void work_on(hsa_queue_t* queue, int dispatches) {
-  hsa_signal_t done = new_signal(1);
-  for (int i = 0; i < dispatches; i++) dispatch(queue, 64, (hsa_signal_t){0});
-  barrier(queue, done);
-  wait_below(done, 1);
-  hsa_signal_destroy(done);
-}
-
-static void work(int dispatches) {
-  static hsa_queue_t* queue;
-  if (queue == NULL) {
-    begin();
-    queue = new_queue(0, 1024);
-  }
-  work_on(queue, dispatches);
-}
-
 static int status_of(pid_t child) {
   int status = -1;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
-}
-
-static void say(const char* what, long value) {
-  printf("%s %ld\n", what, value);
-  fflush(stdout);
 }
 
 static void become_plain(void) {
@@ -145,19 +116,6 @@ static int new_session(void) {
   }
   say("child", status_of(child));
   return 0;
-}
-
-static void limit_to(int resource, rlim_t most) {
-  const struct rlimit limit = {most, most};
-  require(setrlimit(resource, &limit) == 0, "setrlimit");
-}
-
-static unsigned long address_space(void) {
-  unsigned long pages = 0;
-  FILE* file = fopen("/proc/self/statm", "r");
-  require(file != NULL && fscanf(file, "%lu", &pages) == 1, "statm");
-  fclose(file);
-  return pages * 4096;
 }
 
 static int limit_memory(void) {
