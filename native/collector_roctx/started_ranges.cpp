@@ -1,10 +1,12 @@
 #include "collector_roctx/started_ranges.h"
 
+#include "core/spare_memory.h"
+
 namespace wavescope::roctx {
 
 bool StartedRanges::add(uint64_t id, const StartedRange& range) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (ranges_.size() >= kMostKept) return false;
+  if (ranges_.size() >= kMostKept || spare_memory.is_in_use()) return false;
   ranges_[id] = range;
   return true;
 }

@@ -21,7 +21,8 @@ class StartedRanges {
  public:
   static constexpr std::size_t kMostKept = 1u << 20;
 
-  // False when too many are open: a program that never stops its ranges must not fill its memory with them.
+  // False when too many are open, as a program that never stops its ranges must not fill its memory with them, or when it
+  // may have no more memory.
   bool add(uint64_t id, const StartedRange& range);
   std::optional<StartedRange> take(uint64_t id);
 

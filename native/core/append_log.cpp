@@ -64,7 +64,7 @@ Refusal AppendLog::make_room(std::size_t count) {
   Refusal refusal = Refusal::kNone;
   for (const uint64_t wanted : {page_end(end) + step, page_end(end)}) {
     refusal = file_.map(begin, wanted, next);
-    if (refusal != Refusal::kNoSpace) break;
+    if (!is_for_want_of_room(refusal)) break;
   }
   if (refusal != Refusal::kNone) return refusal;
   window_.unmap();

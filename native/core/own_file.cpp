@@ -55,6 +55,7 @@ const char* words_of(Refusal refusal) {
     case Refusal::kSizeLimit: return "the size limit was reached: raise --max-size";
     case Refusal::kNoSpace: return "the disk, or the limit of a file's size, had no more room";
     case Refusal::kUnreachable: return "its file in the session folder was gone, cut off or closed to the process";
+    case Refusal::kNoMemory: return "the process could have no more memory";
     case Refusal::kNone: break;
   }
   return "";
@@ -122,13 +123,15 @@ Refusal OwnFile::map(uint64_t begin, uint64_t end, FileWindow& window, const voi
   const KeptErrno kept;
   if (end > file_size_limit()) return is_made() ? Refusal::kNoSpace : Refusal::kUnreachable;
   void* pages = MAP_FAILED;
+  bool has_space = false;
   const bool is_reached = use([&](int file) {
-    if (!allocate_file_space(file, begin, end)) return;
+    has_space = allocate_file_space(file, begin, end);
+    if (!has_space) return;
     size_ = std::max(size_, end);
     pages = mmap(nullptr, end - begin, PROT_READ | PROT_WRITE, MAP_SHARED, file, static_cast<off_t>(begin));
   });
   if (!is_reached) return Refusal::kUnreachable;
-  if (pages == MAP_FAILED) return Refusal::kNoSpace;
+  if (pages == MAP_FAILED) return has_space ? Refusal::kNoMemory : Refusal::kNoSpace;
   window = FileWindow{static_cast<char*>(pages), begin, end, CutOffGuard::kNobody};
   window.guard = CutOffGuard::watch(window.pages, end - begin, stand_in, stand_in_bytes);
   return Refusal::kNone;

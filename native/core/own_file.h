@@ -19,8 +19,12 @@ enum class Refusal : uint8_t {
   kSizeLimit,    // --max-size
   kNoSpace,      // of the disk, or for a file of this process (ulimit -f)
   kUnreachable,  // the file is gone, cut off, or closed to the process
+  kNoMemory,     // for pages of it
 };
-constexpr int kRefusals = 4;
+constexpr int kRefusals = 5;
+
+// Whether less could be had.
+constexpr bool is_for_want_of_room(Refusal refusal) { return refusal == Refusal::kNoSpace || refusal == Refusal::kNoMemory; }
 
 // How a note goes on after "not recorded: ".
 const char* words_of(Refusal refusal);

@@ -196,7 +196,7 @@ void Session::note_losses(const LazyStream& lazy, const char* what) {
   };
   if (file == nullptr) note(lazy.refused.load(), lazy.why);
   if (file == nullptr) return;
-  for (const Refusal refusal : {Refusal::kSizeLimit, Refusal::kNoSpace, Refusal::kUnreachable}) {
+  for (const Refusal refusal : {Refusal::kSizeLimit, Refusal::kNoSpace, Refusal::kUnreachable, Refusal::kNoMemory}) {
     note(file->lost(refusal), refusal);
   }
 }

@@ -10,7 +10,6 @@ SpareMemory spare_memory;
 void* SpareMemory::take(std::size_t bytes) {
   const std::size_t wanted = std::max<std::size_t>(1, (bytes + kCellBytes - 1) / kCellBytes);
   if (bytes > kBytes) return nullptr;
-  was_needed_.store(true, std::memory_order_relaxed);
   const std::lock_guard<SpinLock> lock(lock_);
   std::size_t free_cells = 0;
   for (std::size_t cell = 0; cell < kCells;) {
@@ -23,6 +22,7 @@ void* SpareMemory::take(std::size_t bytes) {
     if (++free_cells < wanted) continue;
     const std::size_t first = cell - wanted;
     taken_[first] = static_cast<uint16_t>(wanted);
+    pieces_.fetch_add(1, std::memory_order_relaxed);
     return &cells_[first * kCellBytes];
   }
   return nullptr;
@@ -33,6 +33,7 @@ bool SpareMemory::give_back(void* memory) {
   if (place >= kBytes) return false;
   const std::lock_guard<SpinLock> lock(lock_);
   taken_[place / kCellBytes] = 0;
+  pieces_.fetch_sub(1, std::memory_order_relaxed);
   return true;
 }
 

@@ -22,8 +22,8 @@ class SpareMemory {
   // False when the memory is not of here.
   bool give_back(void* memory);
 
-  // Whether some was ever needed: what may stay long has no place here.
-  bool was_needed() const { return was_needed_.load(std::memory_order_relaxed); }
+  // What may stay long has no place here: it is left out while some of this is in use.
+  bool is_in_use() const { return pieces_.load(std::memory_order_relaxed) != 0; }
 
  private:
   static constexpr std::size_t kCellBytes = 64;
@@ -32,7 +32,7 @@ class SpareMemory {
   alignas(kCellBytes) unsigned char cells_[kBytes] = {};
   uint16_t taken_[kCells] = {};  // at the first cell of each piece: how many it has
   SpinLock lock_;
-  std::atomic<bool> was_needed_{false};
+  std::atomic<uint32_t> pieces_{0};
 };
 
 // There before any constructor runs.

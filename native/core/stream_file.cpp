@@ -78,7 +78,7 @@ Refusal StreamFile::grow(uint64_t least_bytes) {
   Refusal refusal = Refusal::kNone;
   for (const uint64_t wanted : {header_bytes + growth, least_bytes}) {
     refusal = file_.map(begin, begin + wanted, window);
-    if (refusal != Refusal::kNoSpace) break;
+    if (!is_for_want_of_room(refusal)) break;
   }
   if (refusal == Refusal::kNone) parts_.push_back(MappedPart{window, 0});
   return refusal;

@@ -1,6 +1,7 @@
 #include "core/text_log.h"
 
 #include <cstring>
+#include <new>
 
 #include "core/spare_memory.h"
 #include "format/chunk_format.h"
@@ -28,8 +29,17 @@ Refusal TextLog::refusal() {
 }
 
 uint64_t TextLog::intern(std::string_view text) {
-  text = text.substr(0, kLongestText);
   const std::lock_guard<std::mutex> lock(mutex_);
+  try {
+    return known_or_written(text.substr(0, kLongestText));
+  } catch (const std::bad_alloc&) {
+    ++refused_;
+    refusal_ = Refusal::kNoMemory;
+    return 0;
+  }
+}
+
+uint64_t TextLog::known_or_written(std::string_view text) {
   std::string key(text);
   const auto known = ids_.find(key);
   if (known != ids_.end()) return known->second;
@@ -37,7 +47,7 @@ uint64_t TextLog::intern(std::string_view text) {
   if (id == 0) {
     ++refused_;
     refusal_ = log_.refusal();
-  } else if (remembered_bytes_ < kMostRememberedBytes && !spare_memory.was_needed()) {
+  } else if (remembered_bytes_ < kMostRememberedBytes && !spare_memory.is_in_use()) {
     remembered_bytes_ += text.size() + kBytesPerEntry;
     ids_.emplace(std::move(key), id);
   }

@@ -30,6 +30,7 @@ class TextLog {
   void trim() { log_.trim(); }
 
  private:
+  uint64_t known_or_written(std::string_view text);
   uint64_t write(std::string_view text);
 
   std::mutex mutex_;

@@ -32,13 +32,13 @@ void test_pieces_do_not_overlap() {
 
 void test_all_of_it_can_be_had_and_no_more() {
   const auto spare = some();
-  CHECK(!spare->was_needed());
   CHECK(spare->take(SpareMemory::kBytes + 1) == nullptr);
-  CHECK(!spare->was_needed());
+  CHECK(!spare->is_in_use());
   void* all = spare->take(SpareMemory::kBytes);
-  CHECK(all != nullptr && spare->was_needed());
+  CHECK(all != nullptr && spare->is_in_use());
   CHECK(spare->take(0) == nullptr);
   CHECK(spare->give_back(all));
+  CHECK(!spare->is_in_use());
   CHECK(spare->take(SpareMemory::kBytes) == all);
 }
 

@@ -9,7 +9,10 @@
 
 #include "kinds.h"
 
-enum { BEFORE = 100, AFTER = 100000 };
+extern int roctxMarkA(const char*) __attribute__((weak));  // these are only there when it is recorded
+extern uint64_t roctxRangeStartA(const char*) __attribute__((weak));
+
+enum { BEFORE = 100, AFTER = 100000, MARKS = 5000, LONG_TEXT = 60000 };
 static const int files_and_threads[] = {SYS_open,   SYS_openat, SYS_creat,     SYS_unlink,    SYS_unlinkat, SYS_rename,
                                         SYS_clone,  SYS_clone3, SYS_fallocate, SYS_ftruncate, SYS_unshare,  SYS_mmap};
 enum { ALL = sizeof files_and_threads / sizeof *files_and_threads, ALL_BUT_MEMORY = ALL - 1 };
@@ -50,6 +53,21 @@ static int confined_thread(void) {
   return 5;
 }
 
+// Texts, and ranges that stay open: a tool that keeps them needs ever more memory.
+static void mark_often(void) {
+  static char text[LONG_TEXT];
+  if (roctxMarkA == NULL || roctxRangeStartA == NULL) return;
+  memset(text, 'x', sizeof text - 1);
+  for (int i = 0; i < MARKS; i++) {
+    roctxRangeStartA(text);
+    text[i]++;
+  }
+  for (int i = 0; i < MARKS; i++) {
+    snprintf(text, sizeof text, "mark %d", i);
+    roctxMarkA(text);
+  }
+}
+
 // Takes all there is under the limit, and goes on with what it has. It waits by itself: the driver's library would need memory.
 static int no_memory(void) {
   begin();
@@ -64,6 +82,7 @@ static int no_memory(void) {
     while (malloc(piece) != NULL) {
     }
   }
+  mark_often();
   for (int i = 0; i < AFTER; i++) dispatch(queue, 64, (hsa_signal_t){0});
   barrier(queue, done);
   while (hsa_signal_load_scacquire(done) > 0) usleep(100);
