@@ -230,6 +230,13 @@ def add_force_flag(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_file_flags(parser: argparse.ArgumentParser) -> None:
+    """--force, -q and --json, for commands whose result is a file."""
+    add_force_flag(parser)
+    add_quiet_flag(parser)
+    add_json_flag(parser)
+
+
 def add_output_path(parser: argparse.ArgumentParser, *, required: bool, meaning: str) -> None:
     """-o, where to write."""
     parser.add_argument("-o", "--output", metavar="OUT", type=Path, required=required, help=meaning)
