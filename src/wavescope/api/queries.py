@@ -58,7 +58,9 @@ def query(
     with ExitStack() as stack:
         if raw:
             if counter_instances:
-                raise UsageError("counters of a file that is queried as it is are as they are")
+                raise UsageError(
+                    "the counters of a file that is queried as it is cannot be split into instances"
+                )
             require_sqlite(given)
         elif not is_own_file:
             folder = tempfile.mkdtemp(prefix="wavescope-")

@@ -21,9 +21,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rank-from",
         choices=_RANK_SOURCES,
         default="nowhere",
-        help="where the rank of a process is from when its trace does not say it: the position on "
-        "the command line (order), or the number after 'rank' in the file name (name); default "
-        "nowhere",
+        help="where to take the rank of a process from when its trace does not say it: the "
+        "position on the command line (order), or the number after 'rank' in the file name (name); "
+        "default nowhere",
     )
     add_file_flags(parser)
 

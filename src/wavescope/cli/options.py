@@ -211,7 +211,7 @@ def add_limit_flag(parser: argparse.ArgumentParser | argparse._ArgumentGroup) ->
         metavar="SECONDS",
         type=natural_number,
         default=0,
-        help="end each run of rocprofv3 after so long and keep what it wrote (default: when none "
+        help="end each run of rocprofv3 after this long and keep what it wrote (default: when none "
         "of its processes has moved for 5 minutes, or a pass takes 10 times as long as others)",
     )
 

@@ -267,7 +267,7 @@ def test_captures_tell_the_operators_of_replayed_graphs(
     )
     verdict = ["--base", str(replay), "--new", str(eager), "--capture", str(capture)]
     assert main(["compare", *verdict]) == 2
-    assert "a verdict tells no operators" in capfd.readouterr().err
+    assert "a verdict names no operators" in capfd.readouterr().err
 
 
 def test_gpus_are_named_by_what_tells_them_apart(

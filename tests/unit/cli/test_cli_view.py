@@ -49,7 +49,7 @@ def test_the_address_is_data_and_the_rest_is_talk(
         f"from another machine: ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}, "
         "then open the same address there\n"
         "keep the address to yourself: it shows the trace; Ctrl-C ends it\n"
-        "ended: the page answers no more\n"
+        "ended: the page no longer answers\n"
     )
 
 
