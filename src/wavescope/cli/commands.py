@@ -9,10 +9,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from wavescope.cli.command import Command
 from wavescope.errors import UsageError
 from wavescope.model.paths import InputKind
+
+if TYPE_CHECKING:
+    from wavescope.cli.command import Command
 
 
 @dataclass(frozen=True)
@@ -192,8 +195,7 @@ def _all_entries() -> Iterator[CommandEntry]:
 
 def command_of(entry: CommandEntry) -> Command:
     """The command itself, imported now."""
-    command = importlib.import_module(f"wavescope.cli.{entry.module}").COMMAND
-    assert isinstance(command, Command)
+    command: Command = importlib.import_module(f"wavescope.cli.{entry.module}").COMMAND
     return command
 
 
