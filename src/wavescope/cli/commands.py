@@ -181,7 +181,9 @@ def entry_for(name: str) -> CommandEntry:
             return entry
     import difflib  # noqa: PLC0415  slow to import, and only for mistakes
 
-    near = difflib.get_close_matches(name, [entry.name for entry in COMMANDS], 1)
+    names = [entry.name for entry in COMMANDS]
+    aliases = [alias for entry in _all_entries() for alias in entry.aliases]
+    near = difflib.get_close_matches(name, names, 1) or difflib.get_close_matches(name, aliases, 1)
     hint = f"did you mean `wavescope {near[0]}`?" if near else "`wavescope --help` lists them"
     raise UsageError(f"there is no command '{name}'", hint=hint)
 

@@ -148,7 +148,10 @@ def test_no_op_left_is_said(runs: dict[str, list[str]], capfd: pytest.CaptureFix
         (("--base", "BASE", "--new", "NEW", "--threshold", "-1"), "not a percentage"),
         (("--base", "BASE", "--new", "NEW", "--significance", "0"), "no test is sure"),
         (("--base", "BASE", "--new", "NEW", "--significance", "nan"), "not a probability"),
-        (("--base", "BASE", "--new", "NEW", "--skip-steps", "10"), "10 are to be skipped"),
+        (
+            ("--base", "BASE", "--new", "NEW", "--skip-steps", "10"),
+            "the first 10 are to be skipped",
+        ),
         (("--base", "BASE", "--new", "NEW", "--skip-steps", "x"), "not a number"),
         (("--base", "BASE", "--new", "NEW", "--step", "epoch"), "no marker of"),
     ],

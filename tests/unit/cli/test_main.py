@@ -189,6 +189,11 @@ def test_an_unknown_command_offers_the_nearest(run: Run) -> None:
     )
 
 
+def test_an_old_name_is_offered_where_no_command_is_near(run: Run) -> None:
+    assert "did you mean `wavescope analyze`?" in run("analyse", "x").err
+    assert "did you mean `wavescope compare`?" in run("compar", "x", "y").err
+
+
 def test_wrong_arguments_are_usage_errors(run: Run) -> None:
     ran = run("summary", "x.db", "--nonsense")
 

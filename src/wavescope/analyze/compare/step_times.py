@@ -15,6 +15,7 @@ from wavescope.analyze.steps import Steps
 from wavescope.arrays.coded_columns import distinct
 from wavescope.errors import UsageError
 from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, table_of
+from wavescope.units import counted
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -105,7 +106,8 @@ def counted_steps(
         return np.zeros(len(starts), np.int64), np.array([span], np.float64), ""
     if skipped >= len(steps):
         raise UsageError(
-            f"{figures.trace.path} has {len(steps)} steps, of which {skipped} are to be skipped"
+            f"{figures.trace.path} has {counted(len(steps), 'step')}, and the first {skipped} are "
+            "to be skipped"
         )
     of_op = steps.of_op if figures.rows is None else steps.of_op[figures.rows]
     numbers = np.where(of_op < skipped, OUTSIDE, of_op - skipped)
