@@ -21,11 +21,11 @@ from typing import NamedTuple
 import numpy as np
 from scenarios import SCENARIOS, sides_of
 
-from wavescope.analyze.compare.effects import TestOptions, effect_between
-from wavescope.analyze.compare.run_order import RunOrder
-from wavescope.analyze.compare.step_noise import FloatArray, Statistic
-from wavescope.analyze.compare.unusual_steps import warm_up_steps
-from wavescope.analyze.compare.verdicts import Verdict, verdict_of
+from wavescope.analyze.compare.statistics.effects import TestOptions, effect_between
+from wavescope.analyze.compare.statistics.run_order import RunOrder
+from wavescope.analyze.compare.statistics.step_noise import FloatArray, Statistic
+from wavescope.analyze.compare.statistics.unusual_steps import warm_up_steps
+from wavescope.analyze.compare.statistics.verdicts import Verdict, verdict_of
 
 STEPS = 64
 COUNTS = (2, 3, 4, 5, 6, 8, 10)

@@ -33,18 +33,10 @@ if TYPE_CHECKING:
 _MARKERS = ("mark", "pause", "range", "resume")
 _NAMES = {
     "wavescope.analyze.capture": ("HotspotOptions",),
-    "wavescope.analyze.compare": (
-        "CheckOptions",
-        "CompareOptions",
-        "FigureOptions",
-        "Gate",
-        "Metric",
-        "Part",
-        "Per",
-        "RunOptions",
-        "Statistic",
-        "TestOptions",
-    ),
+    "wavescope.analyze.compare": ("CompareOptions", "FigureOptions", "Part"),
+    "wavescope.analyze.compare.regression": ("CheckOptions", "Gate", "Metric", "Per", "RunOptions"),
+    "wavescope.analyze.compare.statistics.effects": ("TestOptions",),
+    "wavescope.analyze.compare.statistics.step_noise": ("Statistic",),
     "wavescope.analyze.counters": ("Aggregation", "CounterOptions", "NormalUnit", "SampleOrder"),
     "wavescope.analyze.counters.roofline": ("MemoryLevel", "PointKind", "RooflineOptions"),
     "wavescope.analyze.flame": ("StackTime",),

@@ -2,17 +2,19 @@
 
 from wavescope.analyze.capture import HotspotOptions as HotspotOptions
 from wavescope.analyze.compare import (
-    CheckOptions as CheckOptions,
     CompareOptions as CompareOptions,
     FigureOptions as FigureOptions,
+    Part as Part,
+)
+from wavescope.analyze.compare.regression import (
+    CheckOptions as CheckOptions,
     Gate as Gate,
     Metric as Metric,
-    Part as Part,
     Per as Per,
     RunOptions as RunOptions,
-    Statistic as Statistic,
-    TestOptions as TestOptions,
 )
+from wavescope.analyze.compare.statistics.effects import TestOptions as TestOptions
+from wavescope.analyze.compare.statistics.step_noise import Statistic as Statistic
 from wavescope.analyze.counters import (
     Aggregation as Aggregation,
     CounterOptions as CounterOptions,

@@ -22,7 +22,7 @@ from wavescope.model.columns import (
     MARKERS,
     OPS,
     PROCESSES,
-    TABLE_BY_NAME,
+    TABLES,
     ColumnType,
 )
 from wavescope.model.source import TraceSource
@@ -223,7 +223,7 @@ def test_hip_mode_gives_calls_with_arguments(tmp_path: Path) -> None:
 
 
 def table_rows(trace: Trace, name: str) -> list[tuple[Any, ...]]:
-    table = trace.table(TABLE_BY_NAME[name])
+    table = trace.table(next(each for each in TABLES if each.name == name))
     columns = [
         table.strings(c.name) if c.type is ColumnType.STRING else table[c.name].tolist()
         for c in table.spec.columns

@@ -542,6 +542,6 @@ def test_a_report_of_a_part_tells_what_is_missing(trace_path: Path, tmp_path: Pa
     assert told == ["no GPU op passes the filters: `wavescope info` shows what the trace holds"]
     assert "There are no GPU ops here to judge." in page.read_text()
     assert 'id="added-1"' in page.read_text()
-    with pytest.raises(wavescope.WavescopeError, match="2 labels for 1 traces"):
+    with pytest.raises(wavescope.WavescopeError, match=r"2 labels for 1 trace\b"):
         wavescope.report(trace_path, tmp_path / "b.html", labels=["a", "b"])
     assert not (tmp_path / "b.html").exists()

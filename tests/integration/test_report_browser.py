@@ -411,7 +411,7 @@ def test_labels_are_one_for_each_trace(tmp_path: Path, capsys: pytest.CaptureFix
     assert (
         main(["report", path, "-o", str(tmp_path / "r.html"), "--label", "a", "--label", "b"]) == 2
     )
-    assert "2 labels for 1 traces" in capsys.readouterr().err
+    assert "2 labels for 1 trace\n" in capsys.readouterr().err
 
 
 def test_files_of_one_name_are_called_by_what_tells_them_apart(tmp_path: Path) -> None:

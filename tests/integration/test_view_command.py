@@ -82,7 +82,7 @@ def test_it_serves_until_ctrl_c(trace: Path, tmp_path: Path) -> None:
         output, errors = process.communicate(timeout=PATIENCE_S)
 
     assert (process.returncode, output) == (0, "")
-    assert errors.splitlines()[-1] == "ended: the page answers no more"
+    assert errors.splitlines()[-1] == "ended: the page no longer answers"
     assert "Traceback" not in errors
     with pytest.raises(ConnectionRefusedError):
         asked(address, "")

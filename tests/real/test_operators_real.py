@@ -10,8 +10,8 @@ import orjson
 import pytest
 
 import wavescope
+from tests.reference.launching_operators import launching_operators
 from wavescope.analyze.calls.call_inputs import call_arguments
-from wavescope.analyze.calls.call_tree import launching_operators
 from wavescope.analyze.compare.figures import Figures, TraceFigures
 from wavescope.analyze.operators import OperatorOptions, OperatorPart, operators_result
 from wavescope.model.op_kinds import OpKind

@@ -7,7 +7,13 @@ import numpy.typing as npt
 
 from wavescope.analyze.ops.coverage import sampled_facts
 from wavescope.analyze.ops.op_labels import NO_NAME
-from wavescope.arrays.coded_columns import BLOCK_ROWS, DistinctRows, blocks, code_counts
+from wavescope.arrays.coded_columns import (
+    BLOCK_ROWS,
+    DistinctRows,
+    blocks,
+    code_counts,
+    different_values,
+)
 from wavescope.model.columns import MARKER_INSTANT, MARKER_UNCLOSED, QUEUES, TABLES
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Result, ResultColumn, ResultTable, Unit, Value
@@ -42,7 +48,7 @@ def overview(trace: Trace) -> Result:
             "last_timestamp_ns": last_ns,
             "op_count": len(trace.ops),
             "kernel_count": int(kinds[OpKind.KERNEL]),
-            "kernel_name_count": len(np.unique(trace.ops["name"][is_kernel])),
+            "kernel_name_count": len(different_values(trace.ops["name"][is_kernel])),
             "copy_count": int(kinds[OpKind.COPY]),
             "fill_count": int(kinds[OpKind.FILL]),
             **({"graph_run_count": graph_runs} if graph_runs else {}),

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.ops.op_links import op_links, rows_of_ids
 from wavescope.arrays import Array
-from wavescope.arrays.coded_columns import DistinctRows, blocks
+from wavescope.arrays.coded_columns import DistinctRows, blocks, different_values
 from wavescope.arrays.intervals import Times
 from wavescope.arrays.nesting import FlatRanges, Nesting, flatten, nest
 from wavescope.model.columns import MARKER_INSTANT, UNKNOWN
@@ -67,18 +67,18 @@ class MarkerRanges:
     @cached_property
     def only_process(self) -> int | None:
         """The process of all ranges, where there is only one."""
-        found = np.unique(self.processes)
+        found = different_values(self.processes)
         return int(found[0]) if len(found) == 1 else None
 
     @cached_property
     def used_lanes(self) -> Rows:
         """The lanes in which there are ranges."""
-        return np.unique(self.lane_of_range)
+        return different_values(self.lane_of_range)
 
     @cached_property
     def has_processes_of_several_threads(self) -> bool:
         """Whether ranges of one process were opened by different threads."""
-        return len(self.used_lanes) > len(np.unique(self.processes))
+        return len(self.used_lanes) > len(different_values(self.processes))
 
     def lanes_of(self, processes: Array, threads: Array) -> Rows:
         """The lane of each pair; pairs without ranges get lanes in which there are none."""

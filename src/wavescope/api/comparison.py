@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavescope.analyze import compare as comparing
-from wavescope.analyze.compare import CheckOptions, CompareOptions
+from wavescope.analyze.compare import CompareOptions, regression
+from wavescope.analyze.compare.regression import CheckOptions
 from wavescope.api.opened import (
     Where,
     concluded,
@@ -87,10 +88,10 @@ def check_runs(
         [_run_values(run, options, selection, notes) for run in runs] for runs in (base, new)
     )
     renamed: Sequence[comparing.Rename] = ()
-    if options.match_renamed and comparing.may_be_renamed(base_values, new_values):
+    if options.match_renamed and regression.may_be_renamed(base_values, new_values):
         with opened(base[0], selection) as first, opened(new[0], selection) as other:
             renamed = comparing.renamed_between(first, other, options.runs.figures)
-    _, result = comparing.check_regression(base_values, new_values, options, renamed)
+    _, result = regression.check_regression(base_values, new_values, options, renamed)
     result = result.with_findings(notes).with_facts({"metric": options.runs.metric.value})
     return result.with_facts(selection.facts)
 
@@ -113,12 +114,12 @@ def _run_values(
     options: CheckOptions,
     selection: Selection | None,
     notes: list[Finding],
-) -> comparing.RunValues:
+) -> regression.RunValues:
     """The values of one run; `notes` is told what its reader had to skip or repair.
 
     The trace is closed again, so that many runs need little memory.
     """
     with opened(run, selection) as trace:
-        values = comparing.run_values(trace, options.runs)
+        values = regression.run_values(trace, options.runs)
         notes += with_notes(Result(""), [trace]).findings
         return values

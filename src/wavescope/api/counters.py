@@ -75,7 +75,7 @@ def counters(
 ) -> Result:
     """The metric panels of a workload folder of hardware counters; several are compared.
 
-    `facts` are numbers of the chip that the folder has wrong or not (`max_sclk`, in MHz),
+    `facts` are numbers of the chip that the folder lacks or has wrong (`max_sclk`, in MHz),
     `own_metrics` TOML files of metrics that are shown as panel 100. Everything is also written to
     `output`: a page (.html), else an SQLite file.
     """

@@ -23,7 +23,7 @@ from wavescope.model.result import Result
 from wavescope.model.selection import Selection, trace_span
 from wavescope.model.selection import select as selected_part
 from wavescope.model.trace import Trace
-from wavescope.units import count_text
+from wavescope.units import count_text, counted
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -117,7 +117,7 @@ def labels_of(paths: Sequence[PurePath], labels: Sequence[str]) -> list[str]:
     if labels:
         if len(labels) != len(paths):
             raise UsageError(
-                f"{len(labels)} labels for {len(paths)} traces",
+                f"{counted(len(labels), 'label')} for {counted(len(paths), 'trace')}",
                 hint="give a label for each trace, in the same order",
             )
         return list(labels)

@@ -38,7 +38,7 @@ def overhead(
     `against` names kept measurements to compare with, the oldest first. The measurement is kept at
     `save`, and `page` becomes a page of HTML.
     """
-    from wavescope.analyze.compare import OverheadCheck, overhead_result  # noqa: PLC0415
+    from wavescope.analyze.compare.overhead import OverheadCheck, overhead_result  # noqa: PLC0415
     from wavescope.collect.overhead import measured_arms  # noqa: PLC0415
     from wavescope.formats.results import load_runs, save_runs  # noqa: PLC0415
     from wavescope.outputs import require_free  # noqa: PLC0415

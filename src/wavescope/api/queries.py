@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from types import TracebackType
 
 from wavescope.api.files import OWN_FORMAT, convert
+from wavescope.closing import Closing
 from wavescope.errors import UsageError
 from wavescope.formats import open_source
 from wavescope.formats.sqlite.read_only_query import ReadOnlyQuery, SqlRow, require_sqlite
@@ -19,7 +19,7 @@ from wavescope.process import removed_in_the_end
 from wavescope.unpacking import told_when_full
 
 
-class QueryRows:
+class QueryRows(Closing):
     """The rows of one statement, read as they are asked for; `columns` are their names.
 
     They can be read once. The trace is released at the end of a `with` block, or by `close`.
@@ -36,17 +36,6 @@ class QueryRows:
     def close(self) -> None:
         """Release the trace and remove what was made of it."""
         self._held.close()
-
-    def __enter__(self) -> QueryRows:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def query(
@@ -69,7 +58,9 @@ def query(
     with ExitStack() as stack:
         if raw:
             if counter_instances:
-                raise UsageError("counters of a file that is queried as it is are as they are")
+                raise UsageError(
+                    "the counters of a file that is queried as it is cannot be split into instances"
+                )
             require_sqlite(given)
         elif not is_own_file:
             folder = tempfile.mkdtemp(prefix="wavescope-")

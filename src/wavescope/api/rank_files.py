@@ -75,11 +75,6 @@ class FoundFiles:
         return f"passed over: {', '.join(parts)}" if parts else ""
 
 
-def found_rank_files(given: Sequence[PathLike], pattern: str = "") -> list[RankFile]:
-    """The traces in folders, files and patterns of names; see `search_rank_files`."""
-    return search_rank_files(given, pattern).files
-
-
 def search_rank_files(given: Sequence[PathLike], pattern: str = "") -> FoundFiles:
     """The traces of any format in natural order, each once, with the ranks that names tell.
 

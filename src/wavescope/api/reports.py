@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wavescope.analyze.compare import CompareOptions, overhead_result
+from wavescope.analyze.compare import CompareOptions
 from wavescope.analyze.compare import compare as compared
+from wavescope.analyze.compare.overhead import overhead_result
 from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.page import ReportOptions, report_of, trends
 from wavescope.api.opened import (

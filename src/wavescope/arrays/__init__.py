@@ -1,4 +1,4 @@
-"""Generic operators on columns: intervals, nesting, grouping, statistics, partitions on disk.
+"""Arithmetic on columns of any table: intervals, nesting, grouping, statistics, partitions on disk.
 
 The modules are the doors; `Array` is a column of any type.
 """

@@ -273,17 +273,12 @@ def _merged_events(starts: Times, ends: Times) -> tuple[Times, npt.NDArray[np.in
     return events[order], kinds
 
 
-def busy_at_depth(starts: npt.ArrayLike, ends: npt.ArrayLike) -> list[int]:
+def busy_at_depth(starts: Times, ends: Times) -> list[int]:
     """Nanoseconds at every depth: [d] is how long exactly d rows are open, [0] the gaps between.
 
-    They add up to the span of the non-empty rows. No such rows: an empty list.
+    The rows' starts and ends were each sorted on their own. The numbers add up to the span of the
+    non-empty rows. No such rows: an empty list.
     """
-    start_times, end_times = as_rows(starts, ends)
-    return busy_at_depth_of_sorted(sorted_times(start_times), sorted_times(end_times))
-
-
-def busy_at_depth_of_sorted(starts: Times, ends: Times) -> list[int]:
-    """`busy_at_depth` of rows whose starts and ends were each sorted on their own."""
     opens = np.flatnonzero(starts < ends)
     if opens.size == 0:
         return []

@@ -112,7 +112,7 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
         "--all",
         action="store_true",
         default=parser.prog.endswith(" analyze"),
-        help="every panel in text and Markdown, as `analyze` has it (default: what matters)",
+        help="every panel in text and Markdown, as `analyze` shows it (default: what matters)",
     )
     group.add_argument(
         "--rows",
@@ -236,7 +236,7 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
         metavar="KERNEL",
         nargs="+",
         default=[],
-        help="kernels by their ids of --list-stats, or by parts of their names",
+        help="kernels by the ids that --list-stats shows, or by parts of their names",
     )
     group.add_argument(
         "-d",
@@ -253,7 +253,7 @@ def add_workload_flags(parser: argparse.ArgumentParser) -> None:
         "--specs-correction",
         metavar="NAME:VALUE,...",
         default="",
-        help="facts of the chip that sysinfo.csv has wrong or not: max_sclk:2100,max_mclk:1300",
+        help="facts of the chip that sysinfo.csv lacks or has wrong: max_sclk:2100,max_mclk:1300",
     )
     add_metrics_flag(group, "TOML file with your own metrics, shown as panel 100 (docs/metrics.md)")
 
@@ -302,9 +302,9 @@ def corrected_facts(text: str) -> dict[str, float]:
 COMMAND = Command(
     "analyze",
     "Show the metric panels of a workload folder of hardware counters, written by `wavescope "
-    "profile` or ROCm Compute Profiler: speed of light, memory chart, roofline, every block of the "
-    "chip, and findings. docs/metrics.md explains panels, formulas and units; several folders are "
-    "compared with the first.",
+    "counters collect` or ROCm Compute Profiler: speed of light, memory chart, roofline, every "
+    "block of the chip, and findings. docs/metrics.md explains panels, formulas and units; "
+    "several folders are compared with the first.",
     (
         Example("wavescope counters -p workloads/vcopy/MI200", "what matters, on two pages"),
         Example("wavescope counters -p workloads/vcopy/MI200 --all", "every panel"),

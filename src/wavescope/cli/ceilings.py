@@ -71,8 +71,8 @@ COMMAND = Command(
     "ceilings",
     "Measure what limits kernels on this GPU: bandwidth of memory, caches and LDS, and peak rates "
     "of vector and matrix arithmetic by data type. Kernels are compiled at run time, for AMD by "
-    "HIPRTC and for NVIDIA by NVRTC. `wavescope roofline` draws the result. docs/ceilings.md tells "
-    "what is run and what was verified where.",
+    "HIPRTC and for NVIDIA by NVRTC. `wavescope roofline` draws the result. docs/ceilings.md says "
+    "what is run, and where it was verified.",
     (
         Example("wavescope ceilings", "all ceilings of GPU 0"),
         Example("wavescope ceilings -o roofline.csv --device 1", "for the roofline of a workload"),

@@ -9,10 +9,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from wavescope.cli.command import Command
 from wavescope.errors import UsageError
 from wavescope.model.paths import InputKind
+
+if TYPE_CHECKING:
+    from wavescope.cli.command import Command
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,9 @@ def entry_for(name: str) -> CommandEntry:
             return entry
     import difflib  # noqa: PLC0415  slow to import, and only for mistakes
 
-    near = difflib.get_close_matches(name, [entry.name for entry in COMMANDS], 1)
+    names = [entry.name for entry in COMMANDS]
+    aliases = [alias for entry in _all_entries() for alias in entry.aliases]
+    near = difflib.get_close_matches(name, names, 1) or difflib.get_close_matches(name, aliases, 1)
     hint = f"did you mean `wavescope {near[0]}`?" if near else "`wavescope --help` lists them"
     raise UsageError(f"there is no command '{name}'", hint=hint)
 
@@ -192,8 +197,7 @@ def _all_entries() -> Iterator[CommandEntry]:
 
 def command_of(entry: CommandEntry) -> Command:
     """The command itself, imported now."""
-    command = importlib.import_module(f"wavescope.cli.{entry.module}").COMMAND
-    assert isinstance(command, Command)
+    command: Command = importlib.import_module(f"wavescope.cli.{entry.module}").COMMAND
     return command
 
 

@@ -24,7 +24,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-above",
         metavar="PERCENT",
         type=_percent,
-        help="exit with code 1 when B takes this much more cycles per wave than A",
+        help="exit with code 1 when the second capture takes this much more cycles per wave"
+        " than the first",
     )
     add_output_flags(parser)
     add_quiet_flag(parser)

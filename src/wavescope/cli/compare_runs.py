@@ -133,7 +133,7 @@ def print_verdict(
         )
     if arguments.capture:
         raise UsageError(
-            "--capture cannot be used with --base and --new: a verdict tells no operators",
+            "--capture cannot be used with --base and --new: a verdict names no operators",
             hint="wavescope compare OLD NEW --capture FILE shows what changed by operator",
         )
     options = _check_options(arguments)

@@ -12,11 +12,9 @@ import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_counter_instances_flag, add_trace_argument
 from wavescope.cli.options import (
+    add_file_flags,
     add_filter_flags,
-    add_force_flag,
-    add_json_flag,
     add_output_path,
-    add_quiet_flag,
     add_raw_text_flag,
     selection_from,
 )
@@ -87,9 +85,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "of their sum (of rocprofv3 JSON)",
     )
     add_filter_flags(parser)
-    add_force_flag(parser)
-    add_quiet_flag(parser)
-    add_json_flag(parser)
+    add_file_flags(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -106,7 +106,7 @@ COMMAND = Command(
     "runtime was fetched (wavescope softgpu --fetch 6.4+llama), else one in the shape of LLM "
     "inference that hipcc compiles; without a compiler Python launches the same kernels, on the "
     "machine's own ROCr and HIP or fetched ones (wavescope softgpu --fetch 6.4). Where none "
-    "runs, the trace is generated. It says which.",
+    "runs, the trace is generated. The output says which it was.",
     (
         Example("wavescope demo", "writes trace.db, trace.pftrace and report.html"),
         Example("wavescope demo -o /tmp/tour", "the same in another folder"),

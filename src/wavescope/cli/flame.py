@@ -40,7 +40,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=natural_number,
         default=0,
-        help="only so many names of each stack (default 0: all)",
+        help="at most N names of each stack (default 0: all)",
     )
     group.add_argument(
         "--by-kind",

@@ -12,12 +12,15 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import wavescope
 from wavescope.cli.options import Arguments
 from wavescope.errors import UnreadableInputError
-from wavescope.model.result import Value
 from wavescope.units import duration_text
+
+if TYPE_CHECKING:
+    from wavescope.model.result import Value
 
 
 @dataclass(frozen=True)

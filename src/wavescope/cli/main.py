@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import wavescope
 from wavescope.cli.commands import help_text
-from wavescope.cli.dispatch import invocation, with_right_command
-from wavescope.cli.inputs import GivenInput, given_inputs
 from wavescope.cli.terminal import (
     SPACE_HINT,
     drop_unwritable_output,
@@ -35,6 +34,9 @@ from wavescope.process import (
     tune_gc,
 )
 from wavescope.unpacking import is_full_disk, unpacking_limited
+
+if TYPE_CHECKING:
+    from wavescope.cli.inputs import GivenInput
 
 _NO_SPACE = MachineError("no space left on the disk", hint=SPACE_HINT)
 
@@ -78,6 +80,9 @@ def _dispatch(arguments: list[str], inputs: list[GivenInput]) -> int:
         return 0
     if first.startswith("-"):
         raise UsageError(f"'{first}' is not an option", hint="start with a command; see --help")
+    from wavescope.cli.dispatch import invocation  # noqa: PLC0415  --help parses no arguments
+    from wavescope.cli.inputs import given_inputs  # noqa: PLC0415
+
     call = invocation(arguments)
     parser = call.parser()
     try:
@@ -95,6 +100,8 @@ def _dispatch(arguments: list[str], inputs: list[GivenInput]) -> int:
 def _report_any(error: Exception, arguments: list[str], inputs: list[GivenInput]) -> int:
     """Say what was raised, in one sentence; the exit code."""
     if isinstance(error, WavescopeError):
+        from wavescope.cli.dispatch import with_right_command  # noqa: PLC0415
+
         return _report(with_right_command(error, arguments, inputs))
     if isinstance(error, MemoryError):
         return _report(_out_of_memory(), error)

@@ -7,7 +7,7 @@ import argparse
 import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_traces_argument
-from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
+from wavescope.cli.options import add_file_flags, add_output_path
 from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
 
@@ -21,13 +21,11 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rank-from",
         choices=_RANK_SOURCES,
         default="nowhere",
-        help="where the rank of a process is from when its trace does not say it: the position on "
-        "the command line (order), or the number after 'rank' in the file name (name); default "
-        "nowhere",
+        help="where to take the rank of a process from when its trace does not say it: the "
+        "position on the command line (order), or the number after 'rank' in the file name (name); "
+        "default nowhere",
     )
-    add_force_flag(parser)
-    add_quiet_flag(parser)
-    add_json_flag(parser)
+    add_file_flags(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -211,7 +211,7 @@ def add_limit_flag(parser: argparse.ArgumentParser | argparse._ArgumentGroup) ->
         metavar="SECONDS",
         type=natural_number,
         default=0,
-        help="end each run of rocprofv3 after so long and keep what it wrote (default: when none "
+        help="end each run of rocprofv3 after this long and keep what it wrote (default: when none "
         "of its processes has moved for 5 minutes, or a pass takes 10 times as long as others)",
     )
 
@@ -228,6 +228,13 @@ def add_force_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="replace the output if it exists (never the input)"
     )
+
+
+def add_file_flags(parser: argparse.ArgumentParser) -> None:
+    """--force, -q and --json, for commands whose result is a file."""
+    add_force_flag(parser)
+    add_quiet_flag(parser)
+    add_json_flag(parser)
 
 
 def add_output_path(parser: argparse.ArgumentParser, *, required: bool, meaning: str) -> None:

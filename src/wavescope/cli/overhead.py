@@ -52,8 +52,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         type=_modes,
         default=wavescope.OverheadOptions.modes,
-        help="recording modes to measure, of lite, standard, full, hip or cuda, which are the same "
-        "(default: the first three)",
+        help="recording modes to measure: any of lite, standard, full and hip (or cuda, which is "
+        "the same); default lite,standard,full",
     )
     group.add_argument(
         "--rounds",

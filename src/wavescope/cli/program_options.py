@@ -45,7 +45,7 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         default=wavescope.OtherTools.AUTO.value,
         help="when another tool wants the program's GPU work: one that you set up (rocprofv3, a "
         "library in HSA_TOOLS_LIB or CUDA_INJECTION64_PATH) gets it, a profiler that PyTorch or "
-        "JAX bring along does not (auto, the default); any gets it (keep); the program runs "
+        "JAX brings along does not (auto, the default); any gets it (keep); the program runs "
         "without those that you set up (off)",
     )
     add_interception_option(parser)
@@ -56,8 +56,8 @@ def add_interception_option(parser: argparse.ArgumentParser | argparse._Argument
     parser.add_argument(
         "--interception",
         choices=[choice.value for choice in wavescope.Interception],
-        help="how dispatches on AMD GPUs are met: by the HSA runtime (runtime, the default), or by "
-        "a ring of packets of wavescope's own before each queue (own), which costs about half, but "
+        help="what intercepts dispatches on AMD GPUs: the HSA runtime (runtime, the default), or a "
+        "ring of packets of wavescope's own before each queue (own), which costs about half, but "
         "was tried on software GPUs only",
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import SESSION_FOLDER
-from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
+from wavescope.cli.options import add_file_flags, add_output_path
 from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
 from wavescope.cli.recording_report import print_notes
@@ -26,9 +26,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_path(
         parser, required=False, meaning=f"trace file to write (default {_DEFAULT_OUTPUT})"
     )
-    add_force_flag(parser)
-    add_quiet_flag(parser)
-    add_json_flag(parser)
+    add_file_flags(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -9,11 +9,9 @@ import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import RESULT_FILE, add_traces_argument
 from wavescope.cli.options import (
+    add_file_flags,
     add_filter_flags,
-    add_force_flag,
-    add_json_flag,
     add_output_path,
-    add_quiet_flag,
     selection_from,
 )
 from wavescope.cli.output_files import tell_written
@@ -46,9 +44,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--json; may be repeated, and overhead measurements are compared with each other",
     )
     add_filter_flags(parser)
-    add_force_flag(parser)
-    add_quiet_flag(parser)
-    add_json_flag(parser)
+    add_file_flags(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:

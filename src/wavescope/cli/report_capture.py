@@ -9,10 +9,8 @@ import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_capture_argument
 from wavescope.cli.options import (
-    add_force_flag,
-    add_json_flag,
+    add_file_flags,
     add_output_path,
-    add_quiet_flag,
 )
 from wavescope.cli.output_files import tell_written
 from wavescope.cli.plan import add_counters_flag
@@ -26,9 +24,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_path(parser, required=False, meaning="page to write (default capture.html)")
     parser.add_argument("--title", metavar="TEXT", help="title of the page (default: the kernel)")
     add_counters_flag(parser)
-    add_force_flag(parser)
-    add_quiet_flag(parser)
-    add_json_flag(parser)
+    add_file_flags(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:

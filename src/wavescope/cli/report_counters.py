@@ -8,7 +8,7 @@ from pathlib import Path
 import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import COUNTER_FOLDER
-from wavescope.cli.options import add_force_flag, add_json_flag, add_output_path, add_quiet_flag
+from wavescope.cli.options import add_file_flags, add_output_path
 from wavescope.cli.output_files import tell_written
 from wavescope.cli.progress import Progress
 
@@ -22,9 +22,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         help="workload folder; several are compared, the first is the baseline",
     )
     add_output_path(parser, required=False, meaning="page to write (default counters.html)")
-    add_force_flag(parser)
-    add_quiet_flag(parser)
-    add_json_flag(parser)
+    add_file_flags(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -36,19 +36,22 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-m",
         "--mem-level",
+        metavar="LEVEL",
         choices=_LEVELS,
         nargs="+",
         default=list(_LEVELS),
-        help="memory levels (default all)",
+        help=f"memory levels, of {', '.join(_LEVELS)} (default all)",
     )
     group.add_argument(
         "-R",
         "--data-type",
         "--roofline-data-type",
+        metavar="TYPE",
         choices=_DATA_TYPES,
         nargs="+",
         default=[],
-        help="data types whose peaks are drawn (default all that the chip has)",
+        help=f"data types whose peaks are drawn, of {', '.join(_DATA_TYPES)} (default all that the "
+        "chip has)",
     )
     group.add_argument(
         "--sort",

@@ -38,7 +38,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--partition",
         metavar="MODE",
         choices=PARTITIONS,
-        help="spx (default): a GPU is one device; cpx: each compute die of a gfx942 or gfx950 is",
+        help="spx (default): a GPU is one device; cpx: each compute die of a gfx942 or "
+        "gfx950 is one",
     )
     parser.add_argument(
         "--kernel-ns",

@@ -10,9 +10,7 @@ import wavescope
 from wavescope.api.recording import run_recorded, write_recording, write_timeline
 from wavescope.cli.command import Command, Example
 from wavescope.cli.options import (
-    add_force_flag,
-    add_json_flag,
-    add_quiet_flag,
+    add_file_flags,
     milliseconds,
     positive_milliseconds,
     positive_size_bytes,
@@ -62,9 +60,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-chunks", action="store_true", help="keep the session folder with the raw records"
     )
-    add_force_flag(parser)
-    add_quiet_flag(parser)
-    add_json_flag(parser)
+    add_file_flags(parser)
 
 
 def _add_filters(parser: argparse.ArgumentParser) -> None:

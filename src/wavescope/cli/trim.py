@@ -9,11 +9,9 @@ import wavescope
 from wavescope.cli.command import Command, Example
 from wavescope.cli.inputs import add_trace_argument
 from wavescope.cli.options import (
+    add_file_flags,
     add_filter_flags,
-    add_force_flag,
-    add_json_flag,
     add_output_path,
-    add_quiet_flag,
     selection_from,
 )
 from wavescope.cli.output_files import tell_written
@@ -24,9 +22,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_trace_argument(parser)
     add_output_path(parser, required=True, meaning="trace file to write, such as part.db")
     add_filter_flags(parser)
-    add_force_flag(parser)
-    add_quiet_flag(parser)
-    add_json_flag(parser)
+    add_file_flags(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -39,7 +39,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         "--align",
         metavar="WHERE",
         default="start",
-        help="where several traces lie above each other: start (the default), step, step:3, "
+        help="what several traces are lined up by: start (the default), step, step:3, "
         "marker:NAME or marker:3:NAME",
     )
     parser.add_argument(
@@ -103,7 +103,7 @@ def _served(view: wavescope.OpenedView, arguments: argparse.Namespace) -> int:
             view.serve_forever()
     except KeyboardInterrupt:
         if not arguments.quiet:
-            say("ended: the page answers no more")
+            say("ended: the page no longer answers")
     except SystemExit as stop:  # SIGTERM or SIGHUP
         return int(stop.code or 0)
     return 0
@@ -130,7 +130,9 @@ COMMAND = Command(
     (
         Example("wavescope view trace.db", "opens the default browser"),
         Example("wavescope view before.db after.db", "two traces, one above the other"),
-        Example("wavescope view before.db after.db --align step:3", "with their third steps above"),
+        Example(
+            "wavescope view before.db after.db --align step:3", "lined up by their third steps"
+        ),
         Example(
             "wavescope view trace.pftrace --port 8800 --no-browser",
             "on a server; from the desk: ssh -L 8800:127.0.0.1:8800 SERVER",

@@ -52,6 +52,8 @@ _CHROME_MEMBERS = (
 )
 _PROTOBUF_FIRST_BYTE = b"\n"
 """The tag of Perfetto's packets and of xplane's planes; a text may begin with it, too."""
+_JSON_OPENING = re.compile(rb'\s*(?:\{\s*"|\[\s*\{)')
+"""After a line's end, as PyTorch begins its traces; no packet or plane that is read is such."""
 
 
 @dataclass(frozen=True)
@@ -215,12 +217,17 @@ def is_rocprofv3_json(probe: Probe) -> bool:
 
 def is_xplane(probe: Probe) -> bool:
     """Whether the file begins with a plane of an XSpace."""
-    return probe.head.startswith(_PROTOBUF_FIRST_BYTE) and bool(_begins_with_plane(probe.head))
+    return _may_be_protobuf(probe) and bool(_begins_with_plane(probe.head))
 
 
 def is_perfetto(probe: Probe) -> bool:
     """Whether the file begins with a packet of Perfetto's."""
-    return probe.head.startswith(_PROTOBUF_FIRST_BYTE) and bool(_begins_with_packet(probe.head))
+    return _may_be_protobuf(probe) and bool(_begins_with_packet(probe.head))
+
+
+def _may_be_protobuf(probe: Probe) -> bool:
+    is_tagged = probe.head.startswith(_PROTOBUF_FIRST_BYTE)
+    return is_tagged and _JSON_OPENING.match(probe.head) is None
 
 
 def is_chrome_json(probe: Probe) -> bool:

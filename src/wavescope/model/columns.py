@@ -422,4 +422,3 @@ TABLES = (
     SLICES,
     METADATA,
 )
-TABLE_BY_NAME = {table.name: table for table in TABLES}

@@ -5,19 +5,25 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.builders import a_trace
 from wavescope.api import rank_files
-from wavescope.api.rank_files import RankFile, RankFrom, found_rank_files, search_rank_files
+from wavescope.api.rank_files import RankFile, RankFrom, search_rank_files
 from wavescope.api.rank_names import host_in_name, natural_key, ranks_in_names
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.formats import exporter_for, write_source
+from wavescope.model.paths import PathLike
 
 CHROME = '{"traceEvents": []}'
 CSV = "Kind,Agent_Id,Queue_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Start_Timestamp,End_Timestamp\n"
+
+
+def found_rank_files(given: Sequence[PathLike], pattern: str = "") -> list[RankFile]:
+    return search_rank_files(given, pattern).files
 
 
 def write(path: Path, text: str = CHROME) -> str:

@@ -13,6 +13,7 @@ from wavescope.arrays.coded_columns import (
     code_counts,
     counted_codes,
     different_rows,
+    different_values,
     looked_up,
 )
 
@@ -53,3 +54,17 @@ def test_used_codes_and_how_often(codes: list[int]) -> None:
 def test_different_rows_are_each_given_once_in_order() -> None:
     assert different_rows(np.array([4, 1, 4, 0]), 6).tolist() == [0, 1, 4]
     assert different_rows(np.empty(0, np.int64), 6).tolist() == []
+
+
+@given(
+    st.sampled_from([np.int32, np.int64]).flatmap(
+        lambda kind: st.lists(
+            st.integers(np.iinfo(kind).min, np.iinfo(kind).max) | st.integers(-3, 70_000)
+        ).map(lambda values: np.array(values, kind))
+    )
+)
+def test_different_values_are_in_order_and_keep_their_type(values: np.ndarray) -> None:
+    found = different_values(values)
+
+    assert found.tolist() == sorted(set(values.tolist()))
+    assert found.dtype == values.dtype

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import ArrayLike
 
 from wavescope.arrays.intervals import (
     Intervals,
+    as_rows,
     busy_at_depth,
     lengths_ns,
     overlap_depth,
@@ -19,6 +21,11 @@ WIDTH = 40
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 
 Pairs = list[tuple[int, int]]
+
+
+def at_depth(starts: ArrayLike, ends: ArrayLike) -> list[int]:
+    """`busy_at_depth` of rows in any order."""
+    return busy_at_depth(*map(sorted_times, as_rows(starts, ends)))
 
 
 def pairs_up_to(width: int, most: int = 12) -> st.SearchStrategy[Pairs]:
@@ -103,7 +110,7 @@ def test_the_empty_set() -> None:
     assert nothing.contains_points([1, 2]).tolist() == [False, False]
     assert union_length_ns([], []) == 0
     assert [column.tolist() for column in overlap_depth([], [])] == [[], []]
-    assert busy_at_depth([], []) == busy_at_depth([5], [5]) == []
+    assert at_depth([], []) == at_depth([5], [5]) == []
 
 
 def test_the_ends_of_int64_are_exact() -> None:
@@ -119,15 +126,15 @@ def test_the_ends_of_int64_are_exact() -> None:
     times, depth = overlap_depth([LOWEST, -5], [HIGHEST, 5])
     assert times.tolist() == [LOWEST, -5, 5, HIGHEST]
     assert depth.tolist() == [1, 2, 1, 0]
-    assert busy_at_depth([LOWEST], [HIGHEST]) == [0, 2**64 - 1]
-    assert busy_at_depth([LOWEST] * 9, [HIGHEST] * 9) == [0] * 9 + [2**64 - 1]
+    assert at_depth([LOWEST], [HIGHEST]) == [0, 2**64 - 1]
+    assert at_depth([LOWEST] * 9, [HIGHEST] * 9) == [0] * 9 + [2**64 - 1]
 
 
 def test_epoch_nanoseconds_keep_their_last_digit() -> None:
     epoch = 1_700_000_000_123_456_789
 
     assert union_length_ns([epoch, epoch + 1], [epoch + 1, epoch + 3]) == 3
-    assert busy_at_depth([epoch, epoch + 5], [epoch + 2, epoch + 6]) == [3, 3]
+    assert at_depth([epoch, epoch + 5], [epoch + 2, epoch + 6]) == [3, 3]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +150,7 @@ def test_epoch_nanoseconds_keep_their_last_digit() -> None:
 def test_meaningless_rows_are_refused(
     starts: list[int], ends: list[int], error: type[Exception], message: str
 ) -> None:
-    for operator in (Intervals.from_pairs, union_length_ns, overlap_depth, busy_at_depth):
+    for operator in (Intervals.from_pairs, union_length_ns, overlap_depth, at_depth):
         with pytest.raises(error, match=message):
             operator(starts, ends)
 
@@ -233,7 +240,7 @@ def test_depth_agrees_with_a_bitmap(pairs: Pairs) -> None:
 
     covered = np.flatnonzero(bitmap)
     inside = bitmap[covered[0] : covered[-1] + 1] if covered.size else bitmap[:0]
-    assert busy_at_depth(*columns(pairs)) == np.bincount(inside).tolist()
+    assert at_depth(*columns(pairs)) == np.bincount(inside).tolist()
 
 
 @pytest.mark.parametrize("stacked", [1, 3, 40])
@@ -242,7 +249,7 @@ def test_depth_of_stacks_of_any_height(stacked: int) -> None:
     ends = 1000 + np.arange(stacked)
 
     expected = [0] + [2] * (stacked - 1) + [1000 - (stacked - 1)]
-    assert busy_at_depth(starts, ends) == expected
+    assert at_depth(starts, ends) == expected
 
 
 @given(st.lists(st.tuples(*[st.integers(LOWEST, HIGHEST)] * 2).map(sorted), max_size=6))

@@ -148,7 +148,10 @@ def test_no_op_left_is_said(runs: dict[str, list[str]], capfd: pytest.CaptureFix
         (("--base", "BASE", "--new", "NEW", "--threshold", "-1"), "not a percentage"),
         (("--base", "BASE", "--new", "NEW", "--significance", "0"), "no test is sure"),
         (("--base", "BASE", "--new", "NEW", "--significance", "nan"), "not a probability"),
-        (("--base", "BASE", "--new", "NEW", "--skip-steps", "10"), "10 are to be skipped"),
+        (
+            ("--base", "BASE", "--new", "NEW", "--skip-steps", "10"),
+            "the first 10 are to be skipped",
+        ),
         (("--base", "BASE", "--new", "NEW", "--skip-steps", "x"), "not a number"),
         (("--base", "BASE", "--new", "NEW", "--step", "epoch"), "no marker of"),
     ],
@@ -267,7 +270,7 @@ def test_captures_tell_the_operators_of_replayed_graphs(
     )
     verdict = ["--base", str(replay), "--new", str(eager), "--capture", str(capture)]
     assert main(["compare", *verdict]) == 2
-    assert "a verdict tells no operators" in capfd.readouterr().err
+    assert "a verdict names no operators" in capfd.readouterr().err
 
 
 def test_gpus_are_named_by_what_tells_them_apart(

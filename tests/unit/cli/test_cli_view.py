@@ -49,7 +49,7 @@ def test_the_address_is_data_and_the_rest_is_talk(
         f"from another machine: ssh -L {port}:127.0.0.1:{port} {socket.gethostname()}, "
         "then open the same address there\n"
         "keep the address to yourself: it shows the trace; Ctrl-C ends it\n"
-        "ended: the page answers no more\n"
+        "ended: the page no longer answers\n"
     )
 
 
@@ -131,7 +131,7 @@ def test_what_is_no_trace_is_refused_before_anything_is_served(
         ([tmp_path / "absent.db"], 3, "absent.db"),
         ([junk], 3, "no known trace format"),
         ([trace_file, junk], 3, "no known trace format"),
-        ([trace_file, "--label", "a", "--label", "b"], 2, "2 labels for 1 traces"),
+        ([trace_file, "--label", "a", "--label", "b"], 2, "2 labels for 1 trace\n"),
         ([trace_file, "--start", "9s", "--end", "1s"], 2, "the window is empty"),
         ([], 2, "TRACE"),
     ):

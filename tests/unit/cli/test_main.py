@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import errno
 import io
+import json
 import os
 import shlex
 import sqlite3
@@ -169,6 +170,28 @@ def test_a_commands_help_imports_only_that_command() -> None:
     assert python(code).stderr == "['wavescope.cli.query']\n"
 
 
+@pytest.mark.parametrize("command", ["info", "summary", "phases", "findings"])
+def test_no_masked_arrays_are_imported(tmp_path: Path, command: str) -> None:
+    """NumPy imports them, which takes as long as the rest of NumPy, when `np.unique` is called."""
+    events = [
+        {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 10, "dur": 2}
+        | {"args": {"device": 0, "stream": 7, "correlation": 3}},
+        {"ph": "X", "cat": "cuda_runtime", "name": "hipLaunchKernel", "pid": 9, "tid": 9}
+        | {"ts": 5, "dur": 1, "args": {"correlation": 3}},
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 9, "tid": 9, "ts": 4, "dur": 3},
+        {"ph": "X", "cat": "user_annotation", "name": "decode", "pid": 9, "tid": 9}
+        | {"ts": 1, "dur": 30},
+    ]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    code = (
+        f"import sys; from wavescope.cli.main import main; main({[command, '-q', str(path)]}); "
+        "print('numpy.ma' in sys.modules, file=sys.stderr)"
+    )
+
+    assert python(code).stderr == "False\n"
+
+
 def test_module_runs_like_the_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "wavescope", "--version"],
@@ -187,6 +210,11 @@ def test_an_unknown_command_offers_the_nearest(run: Run) -> None:
     assert ran.err == (
         "error: there is no command 'sumary'\nhint: did you mean `wavescope summary`?\n"
     )
+
+
+def test_an_old_name_is_offered_where_no_command_is_near(run: Run) -> None:
+    assert "did you mean `wavescope analyze`?" in run("analyse", "x").err
+    assert "did you mean `wavescope compare`?" in run("compar", "x", "y").err
 
 
 def test_wrong_arguments_are_usage_errors(run: Run) -> None:

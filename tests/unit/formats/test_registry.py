@@ -52,12 +52,15 @@ def formats_in(modules: set[str]) -> set[str]:
     return {name[2] for name in parts if (folders / name[2]).is_dir()} - {"files"}
 
 
-def test_a_summary_of_kineto_loads_no_other_format(tmp_path: Path) -> None:
-    (tmp_path / "trace.json").write_text(KINETO)
+@pytest.mark.parametrize("before", ["", "\n ", "\r\n"], ids=["plain", "as PyTorch", "Windows"])
+def test_a_summary_of_kineto_loads_no_other_format(tmp_path: Path, before: str) -> None:
+    (tmp_path / "trace.json").write_text(before + KINETO)
 
     loaded = modules_of("summary", str(tmp_path / "trace.json"), "-q")
 
     assert formats_in(loaded) == {"chrome"}
+    assert "wavescope.formats.protobuf_wire" not in loaded
+    assert len(loaded) < 95
     assert "wavescope.formats.chrome.writer" not in loaded
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
-from wavescope.arrays.coded_columns import DistinctRows
+from wavescope.arrays.coded_columns import DistinctRows, different_values
 from wavescope.model.trace import Trace, TraceTable
 
 Numbers = npt.NDArray[np.int64]
@@ -87,7 +87,7 @@ class OuterOperators:
         lanes = call_lanes(calls)[rows]
         times = calls["start_ns"][rows]
         found = np.full(len(rows), _UNKNOWN, np.int64)
-        for lane in np.unique(lanes).tolist():
+        for lane in different_values(lanes).tolist():
             mine = lanes == lane
             first, stop = np.searchsorted(self.lanes, [lane, lane + 1])
             if first == stop:

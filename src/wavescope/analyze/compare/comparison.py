@@ -8,9 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
 from wavescope.analyze.compare import sampled_comparison as sampled
 from wavescope.analyze.compare.differences import (
     Comparison,
@@ -19,7 +16,6 @@ from wavescope.analyze.compare.differences import (
     difference_table,
     differences,
     gpu_time,
-    percent_change,
     waterfall_table,
 )
 from wavescope.analyze.compare.figures import (
@@ -32,7 +28,7 @@ from wavescope.analyze.compare.figures import (
 )
 from wavescope.analyze.compare.headline import headline
 from wavescope.analyze.compare.renames import chips_of, renames, told_apart
-from wavescope.analyze.compare.run_values import Metric, counted_steps, step_totals
+from wavescope.analyze.compare.step_times import step_table
 from wavescope.analyze.operators import OpOperators
 from wavescope.errors import UsageError
 from wavescope.model.result import (
@@ -283,69 +279,6 @@ def _step_tables(
 ) -> list[ResultTable]:
     table = step_table(figures, options.step)
     return [table] if table.rows else []
-
-
-class _StepTimes(NamedTuple):
-    """What one metric says of the steps of one trace; `base_ns` is the base's median."""
-
-    trace: int
-    metric: Metric
-    values_ns: npt.NDArray[np.float64]
-    """Of each step, in ascending order."""
-    base_ns: float
-    told_by: str
-
-    @property
-    def median_ns(self) -> float:
-        return float(np.median(self.values_ns))
-
-    @property
-    def p95_ns(self) -> float:
-        return float(self.values_ns[(len(self.values_ns) * 95 + 99) // 100 - 1])
-
-
-_STEP_COLUMNS: tuple[ColumnOf[_StepTimes], ...] = (
-    ResultColumn("trace", "Trace", meaning="number; 1 is the base").of(lambda row: row.trace),
-    ResultColumn("value", "Value", Unit.NAME, "what is measured of each step").of(
-        lambda row: row.metric.value
-    ),
-    ResultColumn("step_count", "Steps", Unit.COUNT, "steps found").of(
-        lambda row: len(row.values_ns)
-    ),
-    ResultColumn("median_ns", "Median", Unit.NS, "of the steps").of(lambda row: row.median_ns),
-    ResultColumn("p95_ns", "p95", Unit.NS, "nearest-rank 95th percentile of the steps").of(
-        lambda row: row.p95_ns
-    ),
-    ResultColumn("mean_ns", "Mean", Unit.NS, "of the steps").of(
-        lambda row: float(row.values_ns.mean())
-    ),
-    ResultColumn("delta_ns", "Delta", Unit.NS, "of the median, from the base's").of(
-        lambda row: row.median_ns - row.base_ns if row.trace > 1 else None
-    ),
-    ResultColumn("delta_percent", "Delta %", Unit.PERCENT, "of the median, from the base's").of(
-        lambda row: percent_change(row.base_ns, row.median_ns) if row.trace > 1 else None
-    ),
-    ResultColumn("source", "Told by", Unit.NAME, "how the steps were found").of(
-        lambda row: row.told_by
-    ),
-)
-
-
-def step_table(figures: Sequence[TraceFigures], pattern: str = "") -> ResultTable:
-    """For each trace and metric the steps' median, 95th percentile and mean."""
-    rows: list[_StepTimes] = []
-    medians: dict[Metric, float] = {}
-    for number, each in enumerate(figures, 1):
-        steps = each.steps(pattern)
-        if not len(steps):
-            continue
-        of_op, walls, told_by = counted_steps(each, steps, 0)
-        for metric in Metric:
-            values = np.sort(step_totals(each, of_op, walls, metric))
-            base_ns = medians.setdefault(metric, float(np.median(values)))
-            rows.append(_StepTimes(number, metric, values, base_ns, told_by))
-    rows.sort(key=lambda row: (row.metric.value, row.trace))
-    return table_of("steps", "Steps", _STEP_COLUMNS, rows)
 
 
 _TABLES: dict[

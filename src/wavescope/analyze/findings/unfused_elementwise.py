@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from wavescope.analyze.findings.kernel_time import (
 )
 from wavescope.analyze.ops.op_labels import op_categories
 from wavescope.arrays.coded_columns import looked_up
-from wavescope.arrays.groups import grouped_rows
+from wavescope.arrays.groups import RowGroups, grouped_rows
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.result import Finding, Severity
 from wavescope.model.trace import Trace
@@ -52,7 +51,7 @@ def unfused_elementwise(context: FindingContext) -> list[Finding]:
     if attentions.count:
         fusible &= ~attentions.is_part
     runs = _runs(context.trace, fusible)
-    if runs.saved_ns < least_ns:
+    if runs is None or runs.saved_ns < least_ns:
         return []
     return [_finding(context, fusible, runs)]
 
@@ -80,60 +79,55 @@ class _Runs(NamedTuple):
     kernel_count: int
     saved_ns: int
     """What they take beyond the longest kernel of each run."""
+    costliest: tuple[int, int]
+    """The first and the last op of the run that takes most beyond its longest kernel."""
 
 
-def _runs(trace: Trace, fusible: Marks) -> _Runs:
-    """The runs of all queues.
+def _runs(trace: Trace, fusible: Marks) -> _Runs | None:
+    """The runs of all queues, if there are any.
 
     Ops of a queue are in order of time in nearly all traces; a few exceptions do not matter here.
     """
     marked = np.where(fusible, trace.op_length_ns, np.int64(_NOT_IN_A_RUN))
-    grouped = grouped_rows(trace.ops["gpu"], trace.ops["queue"], (marked,))
-    (times,) = grouped.columns
-    of_queues = [
-        _runs_of_queue(times[first:stop]) for first, stop in pairwise(grouped.bounds.tolist())
-    ]
-    return _Runs(*map(sum, zip(*of_queues, strict=True)))
-
-
-def _costliest_run(trace: Trace, fusible: Marks) -> tuple[int, int]:
-    """The first and the last op of the run that takes most beyond its longest kernel."""
-    marked = np.where(fusible, trace.op_length_ns, np.int64(_NOT_IN_A_RUN))
-    numbers = np.arange(len(marked), dtype=np.int64)
-    grouped = grouped_rows(trace.ops["gpu"], trace.ops["queue"], (marked, numbers))
-    times, rows = grouped.columns
-    # A queue's last kernel and another queue's first one are in no run together.
-    starts_queue = np.zeros(len(times), np.bool_)
-    starts_queue[grouped.bounds[:-1]] = True
+    queues = grouped_rows(trace.ops["gpu"], trace.ops["queue"], (marked,))
+    (times,) = queues.columns
     is_in_run = times != _NOT_IN_A_RUN
-    begins = np.append(True, is_in_run[1:] != is_in_run[:-1]) | starts_queue
-    firsts = np.flatnonzero(begins)
-    spent = np.maximum(times, 0)
-    saved = np.add.reduceat(spent, firsts) - np.maximum.reduceat(spent, firsts)
-    place = int(np.argmax(saved))
-    stops = np.append(firsts[1:], len(times))
-    return int(rows[firsts[place]]), int(rows[stops[place] - 1])
-
-
-def _runs_of_queue(times: npt.NDArray[np.int64]) -> _Runs:
-    is_first = times != _NOT_IN_A_RUN
-    is_later = is_first[1:] & is_first[:-1]
-    is_first[1:] &= ~is_later
+    follows = is_in_run[1:] & is_in_run[:-1]
+    # A queue's last kernel and another queue's first one are in no run together.
+    follows[queues.bounds[1:-1] - 1] = False
+    is_first = is_in_run.copy()
+    is_first[1:] &= ~follows
+    if not follows.any():
+        return None
     firsts = np.flatnonzero(is_first)
-    if not len(firsts):
-        return _Runs(0, 0, 0)
     # What is between runs counts nothing: each run reaches to the next one's first kernel.
     spent = np.maximum(times, 0)
-    saved_ns = int(spent.sum()) - int(np.maximum.reduceat(spent, firsts).sum())
-    run_count = int(np.count_nonzero(is_first[:-1] & is_later))
-    return _Runs(run_count, run_count + int(np.count_nonzero(is_later)), saved_ns)
+    saved = np.add.reduceat(spent, firsts) - np.maximum.reduceat(spent, firsts)
+    run_count = int(np.count_nonzero(is_first[:-1] & follows))
+    first = int(firsts[np.argmax(saved)])
+    length = int(np.argmin(np.append(follows[first:], False))) + 1
+    return _Runs(
+        run_count,
+        run_count + int(np.count_nonzero(follows)),
+        sum(saved.tolist()),
+        _rows_at(trace, queues, first, first + length - 1),
+    )
+
+
+def _rows_at(trace: Trace, queues: RowGroups, first: int, last: int) -> tuple[int, int]:
+    """The rows of the trace that are at two places of one queue."""
+    queue = int(np.searchsorted(queues.bounds, first, "right")) - 1
+    is_there = trace.ops["gpu"] == queues.majors[queue]
+    is_there &= trace.ops["queue"] == queues.minors[queue]
+    rows, begin = np.flatnonzero(is_there), int(queues.bounds[queue])
+    return int(rows[first - begin]), int(rows[last - begin])
 
 
 def _finding(context: FindingContext, fusible: Marks, runs: _Runs) -> Finding:
     total_ns = context.summed_ns(fusible)
     share = percent_of_gpu_time(context, total_ns)
     leading = leading_kernels(context, np.flatnonzero(fusible))
-    first, last = _costliest_run(context.trace, fusible)
+    first, last = runs.costliest
     return Finding(
         ID,
         Severity.WARNING,

@@ -138,11 +138,6 @@ def gap_parts(trace: Trace) -> list[GapParts]:
     return [_divided(whole, each, call_of_op, threads) for each in idle]
 
 
-def idle_splits(trace: Trace) -> list[IdleSplit]:
-    """The idle time of every GPU over what the host did during it."""
-    return [parts.split for parts in trace.derived(gap_parts)]
-
-
 def host_threads(trace: Trace) -> HostThreads:
     """The threads of all calls."""
     calls = trace.calls

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wavescope.analyze.ops.gpu_timelines import GpuTimeline, QueueTimeline
-from wavescope.arrays.intervals import busy_at_depth_of_sorted
+from wavescope.arrays.intervals import busy_at_depth
 from wavescope.units import percent_of
 
 
@@ -77,10 +77,6 @@ class GpuUtilization(NamedTuple):
         """Share of the communication time hidden behind compute; None without communication."""
         return percent_of(self.overlapped_communication_ns, self.communication_ns)
 
-    @property
-    def max_concurrency(self) -> int | None:
-        return len(self.depth_ns) - 1 if self.depth_ns else None
-
 
 def gpu_utilizations(
     timelines: Sequence[GpuTimeline], *, concurrency: bool = False
@@ -116,7 +112,7 @@ def _gpu_utilization(timeline: GpuTimeline, concurrency: bool) -> GpuUtilization
 
 def _depth_ns(timeline: GpuTimeline) -> tuple[int, ...]:
     ops = timeline.ops
-    depths = busy_at_depth_of_sorted(ops.starts, ops.ends)
+    depths = busy_at_depth(ops.starts, ops.ends)
     if timeline.sampled is not None and depths:
         depths[0] = max(timeline.span_ns - timeline.busy.union_ns, 0)
     return tuple(depths)

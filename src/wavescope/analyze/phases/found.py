@@ -82,7 +82,6 @@ class FoundPhases:
     steps: RepeatedSteps
     step_phases: tuple[Codes, ...]
     """For each of `steps.of_lane` the phase of every step."""
-    step_confidence: tuple[Reals, ...]
 
 
 def found_phases(
@@ -101,28 +100,18 @@ def found_phases(
     phase_codes = np.zeros(len(trace.ops), np.int8)
     segments: list[PhaseSegment] = []
     phases: list[Codes] = []
-    confidences: list[Reals] = []
     judged_lanes = tuple(_judged_lanes(trace, steps, signs, rules))
     if not _serves_language_model(evidence, judged_lanes):
         judged_lanes = tuple(judged.without_phases() for judged in judged_lanes)
     for lane_steps, judged in zip(steps.of_lane, judged_lanes, strict=True):
         phases.append(judged.phases)
-        confidences.append(judged.confidence)
         segments += _segments(lane_steps, judged)
         codes = np.repeat(judged.phases, lane_steps.op_counts)
         _tell_mixed_apart(codes, judged, lane_steps, signs)
         phase_codes[lane_steps.lane.rows] = codes
     _follow_steps(steps, phases, phase_codes)
     codes = _with_communication(steps, signs, phase_codes)
-    return FoundPhases(
-        codes,
-        phase_codes,
-        PHASE_LABELS,
-        tuple(segments),
-        steps,
-        tuple(phases),
-        tuple(confidences),
-    )
+    return FoundPhases(codes, phase_codes, PHASE_LABELS, tuple(segments), steps, tuple(phases))
 
 
 @dataclass(frozen=True)

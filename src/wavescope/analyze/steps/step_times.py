@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from wavescope.analyze.steps.lane_steps import LaneSteps
 from wavescope.analyze.steps.repetition import FEWEST_REPEATS, Positions
+from wavescope.arrays.coded_columns import different_values
 from wavescope.arrays.groups import nearest_rank
 
 Flags = npt.NDArray[np.bool_]
@@ -112,7 +113,7 @@ class LaneStepTimes:
 
     def kinds(self) -> Iterator[StepKindTimes]:
         """The kinds of steps, the most frequent first; steps of no kind last."""
-        kinds = np.unique(self.kind_of_step).tolist()
+        kinds = different_values(self.kind_of_step).tolist()
         for kind in sorted(kinds, key=lambda kind: (kind < 0, abs(kind))):
             yield self._kind(kind)
 

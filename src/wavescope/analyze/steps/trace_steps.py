@@ -23,7 +23,7 @@ from wavescope.analyze.steps.lane_steps import LaneSteps, divided, lane_steps
 from wavescope.analyze.steps.lanes import Lane, Lanes, lanes_of
 from wavescope.analyze.steps.repetition import Positions
 from wavescope.analyze.steps.step_level import step_roles
-from wavescope.arrays.coded_columns import code_counts, looked_up
+from wavescope.arrays.coded_columns import code_counts, different_values, looked_up
 from wavescope.model.trace import Trace
 from wavescope.names.kernel_names import ATTENTION, meaning_of
 from wavescope.patterns import compiled
@@ -174,7 +174,7 @@ def _marked_steps(trace: Trace, marked: MarkedOps, pattern: str) -> Steps:
         range_of_op[unknown] = np.array([*drawn, OUTSIDE], np.int64)[ranges.drawn[unknown]]
         step_of = np.append(np.arange(len(host)), OUTSIDE)
     met = step_of[np.flatnonzero(code_counts(range_of_op, len(host)))]
-    used = np.unique(met[met != OUTSIDE])
+    used = different_values(met[met != OUTSIDE])
     if not used.size:
         return _no_steps(trace)
     starts, ends = found.host.starts, found.host.ends

@@ -13,7 +13,7 @@ from wavescope.analyze.calls.outermost import NO_OPERATOR
 from wavescope.analyze.operators import Described, OpLaunches, attributed
 from wavescope.analyze.work.call_kinds import CallKind, call_kinds
 from wavescope.analyze.work.formulas import FORMULAS, MATRIX_OPERATORS
-from wavescope.arrays.coded_columns import different_rows
+from wavescope.arrays.coded_columns import different_rows, different_values
 from wavescope.model.op_kinds import OpKind
 from wavescope.model.trace import Trace
 
@@ -90,7 +90,7 @@ def _calls_around_others(trace: Trace, parent: Rows, has_formula: Marks, calls: 
         same_name = trace.calls["name"][inner] == trace.calls["name"][outer]
         around.append(outer[same_name | (is_matrix[inner] & is_matrix[outer])])
         outer = nearest_marked(parent, has_formula, parent[outer])
-    return np.unique(np.concatenate(around)) if around else calls[:0]
+    return different_values(np.concatenate(around)) if around else calls[:0]
 
 
 def _matrix_codes(trace: Trace) -> list[int]:

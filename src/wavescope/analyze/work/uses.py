@@ -27,6 +27,7 @@ from wavescope.analyze.work.roofline import (
     Limit,
     shortest_time,
 )
+from wavescope.arrays.coded_columns import different_values
 from wavescope.arrays.groups import group_sums
 from wavescope.model.chips.board_table import Board, find_board
 from wavescope.model.op_kinds import OpKind
@@ -208,7 +209,7 @@ def _use(
     return OperatorUse(
         kind.operator,
         kind.work,
-        len(np.unique(served.call[chosen])),
+        len(different_values(served.call[chosen])),
         sum(by_name),
         len(chosen),
         in_order,

@@ -137,7 +137,7 @@ class CollectOptions:
             if is_asked:
                 raise UsageError(
                     f"--attach-pid and {what} cannot be used together",
-                    hint="what is attached to runs already, and is counted as it goes",
+                    hint="a program that runs already is counted as it is, in one pass",
                 )
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wavescope.arrays.coded_columns import different_values
 from wavescope.formats.chrome.event_batch import OWN_NOTES_MEMBER, EventTables, json_value
 from wavescope.formats.chrome.processes import Reading, Writer
 from wavescope.model.builder import TraceBuilder
@@ -118,7 +119,7 @@ def _add_agents(builder: TraceBuilder, tables: EventTables) -> None:
     devices = (
         [each for each in stated if isinstance(each, dict)] if isinstance(stated, list) else []
     )
-    gpus = np.unique(read_columns(builder, OPS, ("gpu",))["gpu"]).tolist()
+    gpus = different_values(read_columns(builder, OPS, ("gpu",))["gpu"]).tolist()
     for gpu in gpus:
         if gpu < 0:
             continue

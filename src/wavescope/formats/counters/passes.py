@@ -59,6 +59,7 @@ from wavescope.model.workload_layout import (
     collected_name,
     present_name,
 )
+from wavescope.units import counted
 
 _FORM = LongForm(
     (PROCESS_ID, DISPATCH_ID),
@@ -301,8 +302,8 @@ def complete_multiplexed(table: CounterTable, path: Path) -> CounterTable:
     if lacking:
         shown = ", ".join(f"{each.kernel} ({each.dispatches})" for each in lacking[:5])
         table.notes.add(
-            f"{len(lacking)} kernels were launched too few times to meet all {len(groups)} groups "
-            f"of counters, so some of their metrics are missing: {shown}"
+            f"kernels launched too few times to meet all {len(groups)} groups of counters lack "
+            f"some metrics; {counted(len(lacking), 'kernel')}: {shown}"
         )
     return replace(completed, multiplexed=kernels)
 

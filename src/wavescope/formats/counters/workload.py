@@ -42,6 +42,7 @@ from wavescope.model.workload_layout import (
     TIMES_FILE,
     present_name,
 )
+from wavescope.units import counted
 
 _MOST_CHANNELS = 4096
 _MOST_RECORD_BYTES = 16 << 20
@@ -287,6 +288,6 @@ def _of_counters(content: Mapping[str, Any]) -> Iterator[str]:
     if names:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
         yield (
-            f"rocprofv3 did not know {len(names)} counters of the chip, and what needs them is "
-            f"missing: {' '.join(names[:_MOST_NAMES])}{more}"
+            f"rocprofv3 did not know {counted(len(names), 'counter')} of the chip, and what needs "
+            f"them is missing: {' '.join(names[:_MOST_NAMES])}{more}"
         )

@@ -11,6 +11,7 @@ from collections import OrderedDict
 import numpy as np
 import numpy.typing as npt
 
+from wavescope.arrays.coded_columns import different_values
 from wavescope.arrays.partitioned_rows import PartitionedRows
 from wavescope.formats.id_index import IdIndex
 from wavescope.model.columns import CALLS, LINKS, OPS
@@ -104,7 +105,7 @@ class _LinkBuckets:
         counts = np.zeros(len(call_positions), np.int64)
         found: list[tuple[Int64s, Int64s]] = []
         buckets = call_positions // self._width
-        for bucket in np.unique(buckets).tolist():
+        for bucket in different_values(buckets).tolist():
             rows = np.flatnonzero(buckets == bucket)
             calls, ops = self._bucket(bucket)
             first = np.searchsorted(calls, call_positions[rows], side="left")

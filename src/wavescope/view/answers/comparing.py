@@ -12,6 +12,7 @@ from wavescope.analyze.ops.op_labels import label_of_drawn
 from wavescope.arrays.coded_columns import distinct
 from wavescope.errors import UsageError
 from wavescope.render.results.json_text import json_bytes
+from wavescope.units import counted
 from wavescope.view.answers.question import Answer, Asked, meant_name
 from wavescope.view.colouring import changes_of, trace_steps
 from wavescope.view.opening import TraceView
@@ -47,7 +48,7 @@ def _of_marker(asked: Asked, name: str, number: int) -> dict[str, object]:
     if count == 0:
         raise UsageError(f"not all traces have a marker '{name[:80]}'")
     if not 1 <= number <= count:
-        raise UsageError(f"all traces have only {count} markers '{name[:80]}'")
+        raise UsageError(f"not all traces have more than {counted(count, 'marker')} '{name[:80]}'")
     at = _from_first(asked.views, [starts[number - 1] for starts in found])
     return {"name": name, "count": count, "at": at}
 

@@ -19,6 +19,7 @@ from wavescope.errors import WavescopeError
 from wavescope.formats.timeline import ProcessKeys
 from wavescope.model.columns import CALLS, MARKERS, OPS, Table
 from wavescope.model.source import Batch
+from wavescope.units import counted
 from wavescope.view.lanes import Lane
 from wavescope.view.opening.gathered_host import CALL_COLUMNS, MARKER_COLUMNS, GatheredHost
 from wavescope.view.opening.gathered_ops import OP_COLUMNS, GatheredOps
@@ -191,7 +192,9 @@ class Reading:
 
 def notes_of(view: TraceView, left_out_count: int) -> tuple[str, ...]:
     """What was skipped or repaired so far, and what is on no row; the turn is held."""
-    left_out = f"{left_out_count:,} ranges lie too deep, or on too many rows, to be drawn"
+    left_out = (
+        f"{counted(left_out_count, 'range')} could not be drawn: too deep, or on too many rows"
+    )
     return (*view.trace.notes.sentences(), *([left_out] if left_out_count else []))
 
 

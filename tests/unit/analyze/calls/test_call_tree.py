@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.builders import a_trace
-from wavescope.analyze.calls.call_tree import launching_operators, parent_calls
+from tests.reference.launching_operators import launching_operators
+from wavescope.analyze.calls.call_tree import parent_calls
 
 
 def test_the_parent_is_the_call_that_directly_encloses_on_the_same_thread() -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from tests.builders import TraceMaker, a_trace
 from tests.sampled_runs import OUTSIDE
-from wavescope.analyze.compare import CompareOptions, Part, RunOptions, compare, run_values
+from wavescope.analyze.compare import CompareOptions, Part, compare
+from wavescope.analyze.compare.regression import RunOptions, run_values
 from wavescope.analyze.compare.sampled_comparison import KERNELS, part_shares
 from wavescope.errors import UsageError
 from wavescope.model.result import Result, Value

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.idle.gap_parts import IdleSplit, idle_splits, waits_for_gpu
+from wavescope.analyze.idle.gap_parts import IdleSplit, gap_parts, waits_for_gpu
 
 PARTS = ("before", "waiting", "in_launch", "after_launch", "unlinked")
 
@@ -106,7 +106,7 @@ calls_of_a_trace = st.lists(
 def test_the_parts_are_those_of_a_walk_over_every_nanosecond(
     ops: list[Op], calls: list[Call]
 ) -> None:
-    for split in idle_splits(built(ops, calls).build()):
+    for split in (parts.split for parts in gap_parts(built(ops, calls).build())):
         expected = walked(ops, calls, split.gpu)
         assert {part: getattr(split, f"{part}_ns") for part in PARTS} == {
             part: expected[part] for part in PARTS
@@ -115,7 +115,7 @@ def test_the_parts_are_those_of_a_walk_over_every_nanosecond(
 
 
 def the_split(maker: TraceMaker) -> IdleSplit:
-    (split,) = idle_splits(maker.build())
+    (split,) = (parts.split for parts in gap_parts(maker.build()))
     return split
 
 

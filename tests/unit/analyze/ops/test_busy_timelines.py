@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.builders import TraceMaker, a_trace
 from wavescope.analyze.findings import findings
-from wavescope.analyze.idle.gap_parts import idle_splits
+from wavescope.analyze.idle.gap_parts import gap_parts
 from wavescope.analyze.summary import utilization
 from wavescope.analyze.summary.busy_time import gaps
 from wavescope.model.selection import Selection, select
@@ -78,7 +78,7 @@ def test_time_outside_the_marked_ranges_is_not_idle() -> None:
     assert (row["span_ns"], row["busy_ns"], row["idle_ns"]) == (280, 180, 100)
     (table, *_) = gaps(chosen).tables
     assert table.records()[0]["longest_ns"] == 20
-    (split,) = idle_splits(chosen)
+    (split,) = (parts.split for parts in gap_parts(chosen))
     assert (split.idle_ns, split.unlinked_ns, split.longest_gap_ns) == (100, 100, 20)
 
 
@@ -87,7 +87,9 @@ def test_a_gap_is_divided_by_its_launch_also_where_the_selection_cuts_it() -> No
     maker.with_kernel("a", 0, 50).with_kernel("b", 90, 100).with_kernel("c", 300, 310)
     maker.with_kernel("d", 310, 400)
     maker.with_call("hipLaunchKernel", 60, 70).with_link(1, 2)
-    (split,) = idle_splits(select(maker.build(), Selection(marker="decode")))
+    (split,) = (
+        parts.split for parts in gap_parts(select(maker.build(), Selection(marker="decode")))
+    )
 
     assert (split.before_ns, split.in_launch_ns, split.after_launch_ns) == (10, 10, 20)
     assert split.unlinked_ns == 0
@@ -126,7 +128,7 @@ def test_parts_of_a_selection_add_up_and_are_idle(
         ]
         idle = [now for now in meant if not any(start <= now < start + n for _, start, n, _ in ops)]
         assert (row["span_ns"], row["idle_ns"]) == (len(meant), len(idle))
-        (split,) = idle_splits(chosen)
+        (split,) = (parts.split for parts in gap_parts(chosen))
         assert split.idle_ns == split.unlinked_ns == len(idle)
 
 

@@ -45,7 +45,6 @@ def test_every_number_of_a_worked_example() -> None:
     assert gpu.overlapped_communication_ns == 20
     assert gpu.overlap_percent == 50.0
     assert gpu.depth_ns == (0, 65, 25, 10)
-    assert gpu.max_concurrency == 3
     assert [(q.queue, q.time.op_count, q.time.busy_ns, q.time.idle_ns) for q in gpu.queues] == [
         (0, 2, 60, 20),
         (1, 1, 40, 0),
@@ -88,7 +87,7 @@ def test_gpus_are_measured_apart_each_within_its_own_span() -> None:
 def test_without_communication_there_is_no_overlap_percent() -> None:
     (gpu,) = gpu_utilizations(gpu_timelines(a_trace().with_kernel("a", 0, 10).build()))
 
-    assert gpu.max_concurrency is None
+    assert gpu.depth_ns == ()
     assert gpu.overlap_percent is None
     assert gpu.communication_ns == gpu.exposed_communication_ns == gpu.copy_ns == 0
 

@@ -217,7 +217,7 @@ def test_rows_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> N
         ("queue/0/0", 2),
         ("queue/0/1", 1),
     ]
-    assert loaded.notes == ("2 ranges lie too deep, or on too many rows, to be drawn",)
+    assert loaded.notes == ("2 ranges could not be drawn: too deep, or on too many rows",)
 
 
 @pytest.mark.parametrize(

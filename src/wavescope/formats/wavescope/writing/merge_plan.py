@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
+from wavescope.arrays.coded_columns import different_values
 from wavescope.errors import UnreadableInputError
 from wavescope.model.columns import (
     AGENTS,
@@ -176,7 +177,7 @@ def _gpu_identities(source: TraceSource) -> dict[int, tuple[str, str] | None]:
     """The GPUs that a source's ops and agents name; None where nothing tells which one it is."""
     used: set[int] = set()
     for batch in source.batches(OPS, ("gpu",)):
-        used.update(np.unique(batch["gpu"]).tolist())
+        used.update(different_values(batch["gpu"]).tolist())
     identities: dict[int, tuple[str, str] | None] = {gpu: None for gpu in used if gpu >= 0}
     agents = read_columns(source, AGENTS, ("gpu", "host", "uuid"))
     for gpu, host, uuid in zip(*(agents[name].tolist() for name in agents), strict=True):

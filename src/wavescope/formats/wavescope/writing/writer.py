@@ -158,7 +158,7 @@ class _Writer:
     def _agent_rows(self, plan: SourcePlan) -> Batch:
         """The source's agents, and one row for each GPU that only its ops name."""
         rows = read_columns(plan.source, AGENTS, AGENTS.column_names)
-        unnamed = np.setdiff1d(np.array(sorted(plan.gpus), np.int32), rows["gpu"])
+        unnamed = np.array(sorted(set(plan.gpus).difference(rows["gpu"].tolist())), np.int32)
         added = full_batch(AGENTS, {"gpu": unnamed}, None)
         joined = {name: np.concatenate((rows[name], added[name])) for name in rows}
         known = joined["local_index"] >= 0

@@ -8,11 +8,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from wavescope.analyze.compare.effects import TestOptions, effect_between
-from wavescope.analyze.compare.power import detectable_errors, guarded_p
-from wavescope.analyze.compare.run_order import RunOrder, base_first
-from wavescope.analyze.compare.step_noise import FloatArray
-from wavescope.analyze.compare.verdicts import Verdict, detectable_percent, verdict_of
+from wavescope.analyze.compare.statistics.effects import TestOptions, effect_between
+from wavescope.analyze.compare.statistics.power import detectable_errors, guarded_p
+from wavescope.analyze.compare.statistics.run_order import RunOrder, base_first
+from wavescope.analyze.compare.statistics.step_noise import FloatArray
+from wavescope.analyze.compare.statistics.verdicts import Verdict, detectable_percent, verdict_of
 from wavescope.arrays.student_t import two_sided_p
 
 PAIRS = 300

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wavescope.analyze.compare.verdicts import holm
+from wavescope.analyze.compare.statistics.verdicts import holm
 
 
 def test_a_worked_example() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from wavescope.analyze.compare.effects import paired_effect, pairs_needed
+from wavescope.analyze.compare.statistics.effects import paired_effect, pairs_needed
 from wavescope.arrays.student_t import quantile, two_sided_p
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wavescope.analyze.compare.run_order import (
+from wavescope.analyze.compare.statistics.run_order import (
     RunOrder,
     base_first,
     means_apart,

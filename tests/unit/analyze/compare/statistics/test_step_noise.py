@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wavescope.analyze.compare.step_noise import Statistic, block_length, standard_error
+from wavescope.analyze.compare.statistics.step_noise import Statistic, block_length, standard_error
 
 
 def test_blocks_are_the_cube_root() -> None:

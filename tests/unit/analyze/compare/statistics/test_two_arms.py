@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from wavescope.analyze.compare.effects import TestOptions, effect_between, runs_needed
-from wavescope.analyze.compare.step_noise import FloatArray, Statistic
+from wavescope.analyze.compare.statistics.effects import TestOptions, effect_between, runs_needed
+from wavescope.analyze.compare.statistics.step_noise import FloatArray, Statistic
 from wavescope.arrays.student_t import quantile, two_sided_p
 
 

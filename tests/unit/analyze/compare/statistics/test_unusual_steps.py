@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from wavescope.analyze.compare.effects import effect_between
-from wavescope.analyze.compare.step_noise import FloatArray, Statistic
-from wavescope.analyze.compare.unusual_steps import fitting_statistic, slow_steps, warm_up_steps
+from wavescope.analyze.compare.statistics.effects import effect_between
+from wavescope.analyze.compare.statistics.step_noise import FloatArray, Statistic
+from wavescope.analyze.compare.statistics.unusual_steps import (
+    fitting_statistic,
+    slow_steps,
+    warm_up_steps,
+)
 
 
 def steady(seed: int, count: int = 60) -> FloatArray:

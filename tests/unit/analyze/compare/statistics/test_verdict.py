@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from wavescope.analyze.compare.effects import effect_between
-from wavescope.analyze.compare.step_noise import FloatArray
-from wavescope.analyze.compare.verdicts import Verdict, verdict_of
+from wavescope.analyze.compare.statistics.effects import effect_between
+from wavescope.analyze.compare.statistics.step_noise import FloatArray
+from wavescope.analyze.compare.statistics.verdicts import Verdict, verdict_of
 
 PAIRS = 1000
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from wavescope.analyze.compare.effects import Effect, paired_effect
-from wavescope.analyze.compare.verdicts import Verdict, holm, verdict_of
+from wavescope.analyze.compare.statistics.effects import Effect, paired_effect
+from wavescope.analyze.compare.statistics.verdicts import Verdict, holm, verdict_of
 from wavescope.model.overhead_runs import MetricKind, OverheadRuns
 
 

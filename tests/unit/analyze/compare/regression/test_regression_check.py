@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from tests.builders import TraceMaker, a_trace
-from wavescope.analyze.compare import may_be_renamed
-from wavescope.analyze.compare.effects import TestOptions
-from wavescope.analyze.compare.regression_check import check_regression
-from wavescope.analyze.compare.renames import Rename
-from wavescope.analyze.compare.run_values import (
+from wavescope.analyze.compare.regression import may_be_renamed
+from wavescope.analyze.compare.regression.check import check_regression
+from wavescope.analyze.compare.regression.run_values import (
     CheckOptions,
     Gate,
     Metric,
@@ -21,7 +19,9 @@ from wavescope.analyze.compare.run_values import (
     RunValues,
     run_values,
 )
-from wavescope.analyze.compare.verdicts import Verdict
+from wavescope.analyze.compare.renames import Rename
+from wavescope.analyze.compare.statistics.effects import TestOptions
+from wavescope.analyze.compare.statistics.verdicts import Verdict
 from wavescope.errors import UnreadableInputError, UsageError
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.compare.step_noise import FloatArray, Statistic
+from wavescope.analyze.compare.statistics.step_noise import FloatArray, Statistic
 
 _FEWEST_STEPS = 8
 """Of fewer steps nobody can say what is usual."""

@@ -18,22 +18,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wavescope.analyze.compare.power import (
+from wavescope.analyze.compare.statistics.power import (
     POWER,
     critical_value,
     detectable_errors,
     fewest,
     guarded_p,
 )
-from wavescope.analyze.compare.run_order import (
+from wavescope.analyze.compare.statistics.run_order import (
     Contrast,
     RunOrder,
     following_in_part,
     means_apart,
     trend_fit,
 )
-from wavescope.analyze.compare.step_noise import FloatArray, Statistic, standard_error
-from wavescope.analyze.compare.unusual_steps import fitting_statistic
+from wavescope.analyze.compare.statistics.step_noise import FloatArray, Statistic, standard_error
+from wavescope.analyze.compare.statistics.unusual_steps import fitting_statistic
 from wavescope.arrays.student_t import quantile
 
 FEWEST_RUNS_FOR_TWO_STATES = 6

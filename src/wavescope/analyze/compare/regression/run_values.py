@@ -10,34 +10,21 @@ from datetime import datetime, timezone
 import numpy as np
 import numpy.typing as npt
 
-from wavescope.analyze.compare.effects import TestOptions
 from wavescope.analyze.compare.figures import FigureOptions, TraceFigures, coverage_percent
-from wavescope.analyze.compare.run_order import FROM_FILES
+from wavescope.analyze.compare.statistics.effects import TestOptions
+from wavescope.analyze.compare.statistics.run_order import FROM_FILES
+from wavescope.analyze.compare.step_times import OUTSIDE, Metric, counted_steps, step_totals
 from wavescope.analyze.ops.coverage import recorded
-from wavescope.analyze.steps import Steps
-from wavescope.arrays.coded_columns import distinct
 from wavescope.errors import UnreadableInputError, UsageError
 from wavescope.model.trace import Trace
 
 FloatArray = npt.NDArray[np.float64]
 
-OUTSIDE = -1
 _MOST_KERNELS = 400
 _MOST_STEPS = 4_096
 _FIRST_DATE_NS, _LAST_DATE_NS = 946_684_800 * 10**9, 4_102_444_800 * 10**9
 """2000 and 2100: clocks that count from a machine's start do not reach them."""
 _DIGITS = re.compile(r"\d{1,19}", re.ASCII)
-
-
-class Metric(str, enum.Enum):
-    """What is compared."""
-
-    GPU_TIME = "gpu-time"
-    """The durations of the ops, added up."""
-    BUSY = "busy"
-    """The time with at least one op running, added up over GPUs."""
-    WALL = "wall"
-    """How long steps took; without steps, from the first op's start to the last one's end."""
 
 
 @dataclass(frozen=True)
@@ -184,58 +171,6 @@ def recorded_at_ns(trace: Trace) -> int | None:
     start_ns = int(trace.ops["start_ns"].min()) if len(trace.ops) else 0
     start_ns += int(base) if _DIGITS.fullmatch(base) else 0
     return start_ns if _FIRST_DATE_NS <= start_ns < _LAST_DATE_NS else None
-
-
-def counted_steps(
-    figures: TraceFigures, steps: Steps | None, skipped: int
-) -> tuple[npt.NDArray[np.int64], FloatArray, str]:
-    """For each counted op its step, the wall time of each step, and how they were told."""
-    if steps is None or not len(steps):
-        starts, ends = figures.ops["start_ns"], figures.ops["end_ns"]
-        span = int(ends.max()) - int(starts.min())
-        return np.zeros(len(starts), np.int64), np.array([span], np.float64), ""
-    if skipped >= len(steps):
-        raise UsageError(
-            f"{figures.trace.path} has {len(steps)} steps, of which {skipped} are to be skipped"
-        )
-    of_op = steps.of_op if figures.rows is None else steps.of_op[figures.rows]
-    numbers = np.where(of_op < skipped, OUTSIDE, of_op - skipped)
-    return numbers, steps.wall_ns[skipped:].astype(np.float64), steps.told_by
-
-
-def step_totals(
-    figures: TraceFigures, of_op: npt.NDArray[np.int64], walls: FloatArray, metric: Metric
-) -> FloatArray:
-    """The metric of each step; `of_op` has for each counted op its step, -1 outside any."""
-    if metric is Metric.WALL:
-        return walls
-    return (_gpu_time if metric is Metric.GPU_TIME else _busy)(figures, of_op, len(walls))
-
-
-def _gpu_time(figures: TraceFigures, of_op: npt.NDArray[np.int64], step_count: int) -> FloatArray:
-    inside = of_op != OUTSIDE
-    durations = figures.duration_ns[inside]
-    sums: FloatArray = np.bincount(of_op[inside], durations, step_count).astype(np.float64)
-    return sums
-
-
-def _busy(figures: TraceFigures, of_op: npt.NDArray[np.int64], step_count: int) -> FloatArray:
-    """What each op adds to the time that the ops before it cover, given to the op's step."""
-    ops = figures.ops
-    values = np.zeros(step_count)
-    gpus, gpu_of_op = distinct(ops["gpu"])
-    for place in range(len(gpus)):
-        mine = np.flatnonzero(gpu_of_op == place)
-        mine = mine[np.argsort(ops["start_ns"][mine], kind="stable")]
-        starts, ends = ops["start_ns"][mine], ops["end_ns"][mine]
-        until = np.maximum.accumulate(ends)
-        begins = starts.copy()
-        np.maximum(begins[1:], until[:-1], out=begins[1:])
-        added = np.maximum(ends - begins, 0)
-        step = of_op[mine]
-        inside = step != OUTSIDE
-        values += np.bincount(step[inside], added[inside], minlength=step_count)
-    return values
 
 
 def _kernel_values(

@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from wavescope.analyze.compare.effects import Effect, effect_between
 from wavescope.analyze.compare.figures import coverage_findings
-from wavescope.analyze.compare.regression_findings import (
+from wavescope.analyze.compare.regression.check_findings import (
     findings,
     order_findings,
     outside_findings,
     step_findings,
 )
-from wavescope.analyze.compare.regression_words import (
+from wavescope.analyze.compare.regression.check_tables import (
     Tested,
     effect_table,
     facts,
@@ -25,9 +24,7 @@ from wavescope.analyze.compare.regression_words import (
     one_sided_table,
     run_table,
 )
-from wavescope.analyze.compare.renames import Rename
-from wavescope.analyze.compare.run_order import run_order
-from wavescope.analyze.compare.run_values import (
+from wavescope.analyze.compare.regression.run_values import (
     MOST_OUTSIDE_PERCENT,
     CheckOptions,
     FloatArray,
@@ -35,8 +32,16 @@ from wavescope.analyze.compare.run_values import (
     Per,
     RunValues,
 )
-from wavescope.analyze.compare.unusual_steps import warm_up_steps
-from wavescope.analyze.compare.verdicts import Verdict, detectable_percent, holm, verdict_of
+from wavescope.analyze.compare.renames import Rename
+from wavescope.analyze.compare.statistics.effects import Effect, effect_between
+from wavescope.analyze.compare.statistics.run_order import run_order
+from wavescope.analyze.compare.statistics.unusual_steps import warm_up_steps
+from wavescope.analyze.compare.statistics.verdicts import (
+    Verdict,
+    detectable_percent,
+    holm,
+    verdict_of,
+)
 from wavescope.errors import UsageError
 from wavescope.model.result import Result
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from wavescope.analyze.compare import OverheadCheck, overhead_result
-from wavescope.analyze.compare.overhead_costs import mode_costs
-from wavescope.analyze.compare.verdicts import Verdict
+from wavescope.analyze.compare.overhead import OverheadCheck, overhead_result
+from wavescope.analyze.compare.overhead.costs import mode_costs
+from wavescope.analyze.compare.statistics.verdicts import Verdict
 from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import ArmRun, MetricKind, OverheadRuns, TraceFacts
 

@@ -8,21 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.compare.effects import Effect, TestOptions, effect_between
-from wavescope.analyze.compare.overhead_costs import (
+from wavescope.analyze.compare.overhead.cost_findings import (
+    command_findings,
+    cost_findings,
+    coverage_findings,
+    told_apart,
+)
+from wavescope.analyze.compare.overhead.costs import (
     MetricChange,
     ModeCost,
     OverheadCheck,
     mode_costs,
     recorded_nothing,
 )
-from wavescope.analyze.compare.overhead_findings import (
-    command_findings,
-    cost_findings,
-    coverage_findings,
-    told_apart,
-)
-from wavescope.analyze.compare.verdicts import Verdict, verdict_of
+from wavescope.analyze.compare.statistics.effects import Effect, TestOptions, effect_between
+from wavescope.analyze.compare.statistics.verdicts import Verdict, verdict_of
 from wavescope.errors import UsageError
 from wavescope.model.overhead_runs import BASELINE, ArmRun, MetricKind, OverheadRuns, TraceFacts
 from wavescope.model.result import (

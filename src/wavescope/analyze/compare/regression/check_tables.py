@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.compare.effects import Effect, runs_needed
-from wavescope.analyze.compare.run_order import RunOrder
-from wavescope.analyze.compare.run_values import CheckOptions, FloatArray, RunValues
-from wavescope.analyze.compare.step_noise import Statistic
-from wavescope.analyze.compare.verdicts import Verdict, detectable_percent
+from wavescope.analyze.compare.regression.run_values import CheckOptions, FloatArray, RunValues
+from wavescope.analyze.compare.statistics.effects import Effect, runs_needed
+from wavescope.analyze.compare.statistics.run_order import RunOrder
+from wavescope.analyze.compare.statistics.step_noise import Statistic
+from wavescope.analyze.compare.statistics.verdicts import Verdict, detectable_percent
 from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit, Value, table_of
 from wavescope.units import duration_text
 

@@ -6,12 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wavescope.analyze.compare.effects import FEWEST_RUNS_FOR_TWO_STATES, Effect, runs_needed
-from wavescope.analyze.compare.regression_words import Tested
-from wavescope.analyze.compare.run_order import RunOrder
-from wavescope.analyze.compare.run_values import MOST_OUTSIDE_PERCENT, CheckOptions, RunValues
-from wavescope.analyze.compare.unusual_steps import slow_steps
-from wavescope.analyze.compare.verdicts import Verdict
+from wavescope.analyze.compare.regression.check_tables import Tested
+from wavescope.analyze.compare.regression.run_values import (
+    MOST_OUTSIDE_PERCENT,
+    CheckOptions,
+    RunValues,
+)
+from wavescope.analyze.compare.statistics.effects import (
+    FEWEST_RUNS_FOR_TWO_STATES,
+    Effect,
+    runs_needed,
+)
+from wavescope.analyze.compare.statistics.run_order import RunOrder
+from wavescope.analyze.compare.statistics.unusual_steps import slow_steps
+from wavescope.analyze.compare.statistics.verdicts import Verdict
 from wavescope.model.result import Finding, Severity
 
 IN_TURNS = "record the versions in turns: base, new, base, new"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.compare.step_noise import FloatArray
+from wavescope.analyze.compare.statistics.step_noise import FloatArray
 from wavescope.errors import UsageError
 
 BASE_FIRST = "base-first"

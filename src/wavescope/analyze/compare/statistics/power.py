@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from wavescope.analyze.compare.step_noise import FloatArray
+from wavescope.analyze.compare.statistics.step_noise import FloatArray
 from wavescope.arrays.student_t import quantile, two_sided_p
 
 POWER = 0.8

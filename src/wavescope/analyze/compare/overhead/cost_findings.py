@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wavescope.analyze.compare.effects import Effect, pairs_needed
-from wavescope.analyze.compare.overhead_costs import ModeCost, OverheadCheck, recorded_nothing
-from wavescope.analyze.compare.verdicts import Verdict
+from wavescope.analyze.compare.overhead.costs import ModeCost, OverheadCheck, recorded_nothing
+from wavescope.analyze.compare.statistics.effects import Effect, pairs_needed
+from wavescope.analyze.compare.statistics.verdicts import Verdict
 from wavescope.model.overhead_runs import WALL, MetricKind, OverheadRuns
 from wavescope.model.result import Finding, Severity
 

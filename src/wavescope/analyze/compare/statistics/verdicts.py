@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from wavescope.analyze.compare.effects import Effect
-from wavescope.analyze.compare.power import POWER
+from wavescope.analyze.compare.statistics.effects import Effect
+from wavescope.analyze.compare.statistics.power import POWER
 from wavescope.arrays.student_t import quantile
 
 
