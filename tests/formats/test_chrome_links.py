@@ -226,3 +226,57 @@ def test_correlation_ids_link_beyond_memory(
 
     assert linked_names(trace) == {(f"launch{i}", f"kernel{i}") for i in range(0, 500, 2)}
     assert dict(trace.notes)["ops (of 500) have no launch record"] == 250
+
+
+def with_external_id(
+    category: str, name: str, pid: int, start: int, external_id: int, **args: object
+) -> dict[str, object]:
+    event = {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": 1, "ts": start, "dur": 5}
+    return {**event, "args": {"External id": external_id, **args}}
+
+
+def kineto(tmp_path: Path, *events: dict[str, object]) -> Trace:
+    path = tmp_path / "kineto.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    return Trace(open_chrome_json(path))
+
+
+def test_external_ids_link_where_there_are_no_correlation_ids(tmp_path: Path) -> None:
+    trace = kineto(
+        tmp_path,
+        with_external_id("cpu_op", "aten::mm", 1, 0, 7),
+        *(with_external_id("cuda_runtime", f"launch{n}", 1, 10 * n, 7) for n in (1, 2)),
+        # The GPU is behind: both begin after both launches.
+        *(with_external_id("kernel", f"kernel{n}", 0, 30 + 10 * n, 7) for n in (2, 1)),
+        with_external_id("cuda_runtime", "launch3", 1, 60, 8),
+        with_external_id("kernel", "kernel3", 0, 70, 8),
+    )
+
+    assert linked_names(trace) == {(f"launch{n}", f"kernel{n}") for n in (1, 2, 3)}
+
+
+def test_an_external_id_of_more_ops_than_launches_links_none(tmp_path: Path) -> None:
+    trace = kineto(
+        tmp_path,
+        with_external_id("cuda_runtime", "launch", 1, 10, 7),
+        *(with_external_id("kernel", f"kernel{n}", 0, 30 + 10 * n, 7) for n in (0, 1)),
+    )
+
+    assert len(trace.links) == 0
+    assert dict(trace.notes)["ops (of 2) have no launch record"] == 2
+
+
+def test_correlation_ids_come_before_external_ids(tmp_path: Path) -> None:
+    trace = kineto(
+        tmp_path,
+        *(
+            with_external_id("cuda_runtime", f"launch{n}", 1, 10 * n, 7, correlation=n)
+            for n in (1, 2)
+        ),
+        *(
+            with_external_id("kernel", f"kernel{n}", 0, 30 + 10 * n, 7, correlation=3 - n)
+            for n in (1, 2)
+        ),
+    )
+
+    assert linked_names(trace) == {("launch1", "kernel2"), ("launch2", "kernel1")}
