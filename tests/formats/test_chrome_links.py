@@ -280,3 +280,68 @@ def test_correlation_ids_come_before_external_ids(tmp_path: Path) -> None:
     )
 
     assert linked_names(trace) == {("launch1", "kernel2"), ("launch2", "kernel1")}
+
+
+def of_process(
+    pid: int, gpu: int, starts: list[int], delay: int, first: int = 1
+) -> list[dict[str, object]]:
+    """Launches of a process and, later, the kernels on its GPU that carry the same numbers."""
+    place = {"ph": "X", "dur": 2, "tid": 1}
+    launches = [
+        {**place, "cat": "cuda_runtime", "name": f"launch {pid}", "pid": pid, "ts": start,
+         "args": {"correlation": first + number}} for number, start in enumerate(starts)
+    ]  # fmt: skip
+    kernels = [
+        {**place, "cat": "kernel", "name": f"kernel {pid}", "pid": gpu, "ts": start + delay,
+         "args": {"correlation": first + number, "device": gpu, "stream": 7}}
+        for number, start in enumerate(starts)
+    ]  # fmt: skip
+    return [*launches, *kernels]
+
+
+def launching_processes(trace: Trace) -> set[tuple[str, str, int]]:
+    names = linked_names(trace)
+    return {(*pair, len(trace.links)) for pair in names}
+
+
+def test_numbers_of_several_processes_are_told_apart_by_time(tmp_path: Path) -> None:
+    """The second process began when the first was nearly done: its launches follow all kernels of
+    the first, and the first one's launches have only its first ten numbers."""
+    trace = kineto(
+        tmp_path,
+        *of_process(100, 0, [10 * number for number in range(10)], delay=5),
+        *of_process(200, 1, [200 + 10 * number for number in range(30)], delay=5),
+    )
+
+    assert launching_processes(trace) == {
+        ("launch 100", "kernel 100", 40),
+        ("launch 200", "kernel 200", 40),
+    }
+    assert dict(trace.notes) == {"launches have the same numbers as those of another process": 20}
+
+
+def test_of_processes_that_may_both_have_launched_everything_nothing_is_claimed(
+    tmp_path: Path,
+) -> None:
+    starts = [10 * number for number in range(20)]
+    trace = kineto(
+        tmp_path, *of_process(100, 0, starts, delay=5), *of_process(200, 1, starts, delay=6)
+    )
+
+    assert len(trace.links) == 0
+    assert dict(trace.notes)["ops (of 40) have no launch record"] == 40
+
+
+def test_processes_that_number_their_launches_apart_may_share_a_gpu(tmp_path: Path) -> None:
+    starts = [10 * number for number in range(20)]
+    trace = kineto(
+        tmp_path,
+        *of_process(100, 0, starts, delay=5),
+        *of_process(200, 0, starts, delay=6, first=1_000),
+    )
+
+    assert launching_processes(trace) == {
+        ("launch 100", "kernel 100", 40),
+        ("launch 200", "kernel 200", 40),
+    }
+    assert not trace.notes

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ from wavescope.formats.chrome.event_batch import ID_NONE, ID_TEXT, EventBatch, E
 from wavescope.model.columns import UNKNOWN, Table
 from wavescope.model.source import Batch, TraceSource
 from wavescope.model.time_order import TimeSample
+
+if TYPE_CHECKING:
+    from wavescope.formats.chrome.process_links import ProcessOfOps
 
 _PREFERENCE_BITS = 2
 _KEY_LIMIT = 1 << (62 - _PREFERENCE_BITS)
@@ -114,28 +117,44 @@ class KeyedLinks(Closing):
         usable = has_key(key)
         self._ops.add(key[usable] % _JOIN_PARTITIONS, key=key[usable], op=op[usable])
 
-    def join(self, links: Links, texts: Int32s, processes: Int32s, threads: Int64s) -> None:
-        """Add every op with the call that caused it; the arrays say what the calls' codes mean."""
+    def join(
+        self,
+        links: Links,
+        texts: Int32s,
+        processes: Int32s,
+        threads: Int64s,
+        process_of_ops: ProcessOfOps | None = None,
+    ) -> None:
+        """Add every op with the call that caused it; the arrays say what the calls' codes mean.
+
+        `process_of_ops` tells apart the calls of several processes.
+        """
         for number in self._ops.numbers():
-            calls, ops = self._calls.partition(number), self._ops.partition(number)
-            if not len(calls):
-                continue
-            calls = calls[np.argsort(calls["key"], kind="stable")]
-            place = np.searchsorted(calls["key"], ops["key"] << _PREFERENCE_BITS)
-            place[place == len(calls)] = 0
-            found = calls["key"][place] >> _PREFERENCE_BITS == ops["key"]
-            chosen = calls[place[found]]
-            causes = OpCauses(
-                chosen["call"],
-                texts[chosen["name"]],
-                processes[chosen["process"]],
-                threads[chosen["thread"]],
-            )
-            links.add(ops["op"][found], causes)
+            both = self._calls.partition(number), self._ops.partition(number)
+            pairs = process_of_ops.divided(*both, processes) if process_of_ops else (both,)
+            for calls, ops in pairs:
+                if len(calls):
+                    found, chosen = _caused(calls, ops)
+                    causes = OpCauses(
+                        chosen["call"],
+                        texts[chosen["name"]],
+                        processes[chosen["process"]],
+                        threads[chosen["thread"]],
+                    )
+                    links.add(ops["op"][found], causes)
 
     def close(self) -> None:
         self._calls.close()
         self._ops.close()
+
+
+def _caused(calls: Records, ops: Records) -> tuple[Mask, Records]:
+    """Which ops have a call, and the call of each of these."""
+    calls = calls[np.argsort(calls["key"], kind="stable")]
+    place = np.searchsorted(calls["key"], ops["key"] << _PREFERENCE_BITS)
+    place[place == len(calls)] = 0
+    found: Mask = calls["key"][place] >> _PREFERENCE_BITS == ops["key"]
+    return found, calls[place[found]]
 
 
 class ExternalIds(Closing):

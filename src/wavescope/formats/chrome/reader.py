@@ -66,6 +66,7 @@ from wavescope.model.source import TraceSource
 
 if TYPE_CHECKING:
     from wavescope.formats.chrome.own_export import SliceArrows
+    from wavescope.formats.chrome.process_links import ProcessOfOps
 
 FORMAT = "Chrome JSON"
 _COMPLETE_PHASE = ord("X")
@@ -247,8 +248,22 @@ class _Import(Closing):
             ops = SliceTable(self.ops.waiting, OPS, wanted, "process", lambda keys: numbers[keys])
             self.arrows.join(links, calls, ops)
         if not len(links) and reading.own is None:
-            self.correlations.join(links, *meanings)
+            self.correlations.join(links, *meanings, self._process_of_ops())
             self.external_ids.join(links, *meanings)
+
+    def _process_of_ops(self) -> ProcessOfOps | None:
+        """Which process launched which ops, where several launch."""
+        if self.host.launching_process_count < 2:
+            return None
+        # Few files hold several processes.
+        from wavescope.formats.chrome.process_links import (  # noqa: PLC0415
+            SHARED_NUMBERS,
+            ProcessOfOps,
+        )
+
+        found = ProcessOfOps(self.reading.builder, self.ops.waiting)
+        self.notes.add(SHARED_NUMBERS, found.shared_count)
+        return found
 
     def _note_repairs(self) -> None:
         counts = self.file.tables.counts

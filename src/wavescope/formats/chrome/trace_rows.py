@@ -243,6 +243,12 @@ class HostRows:
         self._reading = reading
         self._links = links
         self._external_ids = external_ids
+        self._launching: set[int] = set()
+
+    @property
+    def launching_process_count(self) -> int:
+        """How many processes have calls that can launch ops."""
+        return len(self._launching)
 
     def add_calls(self, rows: EventRows) -> range:
         """Events as calls with their args; the ids they got."""
@@ -278,6 +284,7 @@ class HostRows:
         causes = OpCauses(numbered, *(rows[name] for name in ("name", "process", "thread")))
         self._links.add_calls(correlation, texts.preferences[category], causes)
         self._external_ids.add_launches(rows, launching, ids)
+        self._launching.update(np.unique(columns["process"][launching]).tolist())
         return ids
 
     def _as_before_export(
