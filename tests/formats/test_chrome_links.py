@@ -226,3 +226,122 @@ def test_correlation_ids_link_beyond_memory(
 
     assert linked_names(trace) == {(f"launch{i}", f"kernel{i}") for i in range(0, 500, 2)}
     assert dict(trace.notes)["ops (of 500) have no launch record"] == 250
+
+
+def with_external_id(
+    category: str, name: str, pid: int, start: int, external_id: int, **args: object
+) -> dict[str, object]:
+    event = {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": 1, "ts": start, "dur": 5}
+    return {**event, "args": {"External id": external_id, **args}}
+
+
+def kineto(tmp_path: Path, *events: dict[str, object]) -> Trace:
+    path = tmp_path / "kineto.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    return Trace(open_chrome_json(path))
+
+
+def test_external_ids_link_where_there_are_no_correlation_ids(tmp_path: Path) -> None:
+    trace = kineto(
+        tmp_path,
+        with_external_id("cpu_op", "aten::mm", 1, 0, 7),
+        *(with_external_id("cuda_runtime", f"launch{n}", 1, 10 * n, 7) for n in (1, 2)),
+        # The GPU is behind: both begin after both launches.
+        *(with_external_id("kernel", f"kernel{n}", 0, 30 + 10 * n, 7) for n in (2, 1)),
+        with_external_id("cuda_runtime", "launch3", 1, 60, 8),
+        with_external_id("kernel", "kernel3", 0, 70, 8),
+    )
+
+    assert linked_names(trace) == {(f"launch{n}", f"kernel{n}") for n in (1, 2, 3)}
+
+
+def test_an_external_id_of_more_ops_than_launches_links_none(tmp_path: Path) -> None:
+    trace = kineto(
+        tmp_path,
+        with_external_id("cuda_runtime", "launch", 1, 10, 7),
+        *(with_external_id("kernel", f"kernel{n}", 0, 30 + 10 * n, 7) for n in (0, 1)),
+    )
+
+    assert len(trace.links) == 0
+    assert dict(trace.notes)["ops (of 2) have no launch record"] == 2
+
+
+def test_correlation_ids_come_before_external_ids(tmp_path: Path) -> None:
+    trace = kineto(
+        tmp_path,
+        *(
+            with_external_id("cuda_runtime", f"launch{n}", 1, 10 * n, 7, correlation=n)
+            for n in (1, 2)
+        ),
+        *(
+            with_external_id("kernel", f"kernel{n}", 0, 30 + 10 * n, 7, correlation=3 - n)
+            for n in (1, 2)
+        ),
+    )
+
+    assert linked_names(trace) == {("launch1", "kernel2"), ("launch2", "kernel1")}
+
+
+def of_process(
+    pid: int, gpu: int, starts: list[int], delay: int, first: int = 1
+) -> list[dict[str, object]]:
+    """Launches of a process and, later, the kernels on its GPU that carry the same numbers."""
+    place = {"ph": "X", "dur": 2, "tid": 1}
+    launches = [
+        {**place, "cat": "cuda_runtime", "name": f"launch {pid}", "pid": pid, "ts": start,
+         "args": {"correlation": first + number}} for number, start in enumerate(starts)
+    ]  # fmt: skip
+    kernels = [
+        {**place, "cat": "kernel", "name": f"kernel {pid}", "pid": gpu, "ts": start + delay,
+         "args": {"correlation": first + number, "device": gpu, "stream": 7}}
+        for number, start in enumerate(starts)
+    ]  # fmt: skip
+    return [*launches, *kernels]
+
+
+def launching_processes(trace: Trace) -> set[tuple[str, str, int]]:
+    names = linked_names(trace)
+    return {(*pair, len(trace.links)) for pair in names}
+
+
+def test_numbers_of_several_processes_are_told_apart_by_time(tmp_path: Path) -> None:
+    """The second process began when the first was nearly done: its launches follow all kernels of
+    the first, and the first one's launches have only its first ten numbers."""
+    trace = kineto(
+        tmp_path,
+        *of_process(100, 0, [10 * number for number in range(10)], delay=5),
+        *of_process(200, 1, [200 + 10 * number for number in range(30)], delay=5),
+    )
+
+    assert launching_processes(trace) == {
+        ("launch 100", "kernel 100", 40),
+        ("launch 200", "kernel 200", 40),
+    }
+    assert dict(trace.notes) == {"launches have the same numbers as those of another process": 20}
+
+
+def test_of_processes_that_may_both_have_launched_everything_nothing_is_claimed(
+    tmp_path: Path,
+) -> None:
+    starts = [10 * number for number in range(20)]
+    trace = kineto(
+        tmp_path, *of_process(100, 0, starts, delay=5), *of_process(200, 1, starts, delay=6)
+    )
+
+    assert len(trace.links) == 0
+    assert dict(trace.notes)["ops (of 40) have no launch record"] == 40
+
+
+def test_processes_that_number_their_launches_apart_may_share_a_gpu(tmp_path: Path) -> None:
+    starts = [10 * number for number in range(20)]
+    trace = kineto(
+        tmp_path,
+        *of_process(100, 0, starts, delay=5),
+        *of_process(200, 0, starts, delay=6, first=1_000),
+    )
+
+    assert launching_processes(trace) == {
+        ("launch 100", "kernel 100", 40),
+        ("launch 200", "kernel 200", 40),
+    }
+    assert not trace.notes

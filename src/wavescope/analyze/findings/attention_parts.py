@@ -1,11 +1,14 @@
 """Attention that is computed in parts: a batched product, a softmax, a batched product.
 
 The parts follow each other on a queue with only elementwise kernels and copies between them. A
-softmax after which something is chosen (a router's, a sampler's) is none of it.
+softmax after which something is chosen (a router's, a sampler's) is none of it, nor is one of
+logarithms, or one that the host or an optimizer parts from the next product: these end a model.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +30,13 @@ _UNBATCHED = frozenset(
 )
 """Products with a matrix of weights: what is between such is no attention."""
 _LONGEST_MATCHED = 4_096
+_OF_LOGARITHMS = re.compile(
+    r"log_?softmax|softmax_warp_(?:forward|backward)<[^<>]*, \d+, true, ", re.IGNORECASE
+)
+_OPTIMIZER = re.compile(
+    r"multi_?tensor_?apply|optimizer|adam|adagrad|lamb(?!da)|sgd", re.IGNORECASE
+)
+_HOST_COPIES = ("CopyHostToDevice", "CopyDeviceToHost")
 
 
 @dataclass(frozen=True)
@@ -85,18 +95,34 @@ def _longest(trace: Trace, firsts: Rows, lasts: Rows) -> tuple[int, int] | None:
 
 def _softmax_kernels(trace: Trace) -> Marks | None:
     """For each op whether it is a softmax by its name; None where none is."""
+    return _named(
+        trace, lambda name: _SOFTMAX in name.casefold() and not _OF_LOGARITHMS.search(name)
+    )
+
+
+def _named(trace: Trace, wanted: Callable[[str], object]) -> Marks | None:
+    """For each op whether its name is wanted; None where none is."""
     codes = [
         code
         for code in trace.ops.code_counts("name").codes.tolist()
-        if code >= 0 and _SOFTMAX in trace.strings[code][:_LONGEST_MATCHED].casefold()
+        if code >= 0 and wanted(trace.strings[code][:_LONGEST_MATCHED])
     ]
     return np.isin(trace.ops["name"], codes) if codes else None
+
+
+def _ends_a_model(trace: Trace) -> Marks:
+    """For each op whether it moves data from or to the host, or belongs to an optimizer."""
+    types = [trace.strings.find(name) for name in _HOST_COPIES]
+    ends: Marks = np.isin(trace.ops["type"], [code for code in types if code >= 0])
+    optimizer = _named(trace, _OPTIMIZER.search)
+    return ends if optimizer is None else ends | optimizer
 
 
 def _products_around(trace: Trace, order: KernelOrder, is_softmax: Marks) -> tuple[Rows, Rows]:
     """For each softmax of an attention the places of the products before and after it."""
     is_softmax = is_softmax & ~order.is_category(ATTENTION, MOE, SAMPLING)
     is_between = order.is_category(ELEMENTWISE, COPY_FILL) & ~is_softmax
+    is_between &= ~_ends_a_model(trace)[order.rows]
     is_product = order.is_category(GEMM) & ~is_softmax & ~_is_unbatched(trace, order.rows)
     places = np.arange(len(order.rows))
     stops = np.where(is_between, -1, places)

@@ -89,6 +89,8 @@ NAMED_SHARE = 0.01
 TILED_SHARE = 0.05
 LOG2_TOKENS = 7.3
 """160 tokens: decode steps seldom have more, prefill steps seldom fewer."""
+SURE_TOKENS = 1.0
+"""Of the sign of tokens: from 640 rows on. Engines decode up to some 512 sequences at once."""
 SINGLE_TOKENS = -0.6
 """Of the sign of tokens: up to 70 rows, fewer than an image or a text of one piece has."""
 LEAST_SCALE_GAP = 1.5
@@ -109,6 +111,8 @@ SEVERAL_SHARE = 0.25
 TRAINING_SHARE = 0.01
 GRAPHS_OF_A_STEP = 4
 REPEATED_RUN = 4
+LONG_RUN = 8
+"""So many equal steps in a row are seldom prompts or parts of one."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +239,11 @@ def kind_scores(ops: KindOps, signs: LabelSigns, strengths: Strengths) -> KindSc
     serving = ops.summed(signs.language_model[labels]) > 0
     # Prompts one after another repeat as well.
     may_be_decode = (names <= 0) & (tiles <= 0) & (tokens <= 0)
+    # As do batches of some hundred single tokens.
+    may_be_either = (ops.longest_run >= LONG_RUN) & (tokens > 0) & (tokens < SURE_TOKENS)
+    tiles, tokens = (
+        np.where(may_be_either, np.minimum(sign, 0.0), sign) for sign in (tiles, tokens)
+    )
     return KindScores(
         signs={
             "names": strengths.names * names,

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.steps.lanes import FEWEST_OPS, Lane
+from wavescope.analyze.steps.layers import Parts, attention_kernels
 from wavescope.analyze.steps.named_beginnings import TOO_LONG, begins_by_name
 from wavescope.analyze.steps.passes import (
     holds_one_pass,
@@ -123,16 +124,16 @@ def lane_steps(
     lane: Lane,
     roles: npt.NDArray[np.int8],
     launches: Positions,
-    attention: npt.NDArray[np.int16],
+    parts: Parts,
 ) -> LaneSteps:
     """The steps of `lane`; a lane in which nothing repeats is one step.
 
-    `roles` say of every label its place in steps, `attention` which attention kernel it is, or -1.
+    `roles` say of every label its place in steps, `parts` its place in layers.
     """
     here = roles_in(roles, lane.labels)
-    cuts = _cuts(lane, here, launches, _Place(0, len(lane)), depth=0)
+    cuts = _cuts(lane, _Known(here, launches, parts), _Place(0, len(lane)), depth=0)
     firsts = np.unique(np.concatenate(([0, len(lane)], cuts)))
-    firsts = without_drafts(firsts, attention[lane.labels])
+    firsts = without_drafts(firsts, attention_kernels(parts)[lane.labels])
     of_op = here[lane.labels]
     is_named = bool(of_op.any()) if firsts.size > 2 else holds_one_pass(of_op)
     return replace(divided(lane, firsts), is_named=is_named)
@@ -153,9 +154,16 @@ class _Place:
     stop: int
 
 
-def _cuts(
-    lane: Lane, roles: npt.NDArray[np.int8], launches: Positions, place: _Place, depth: int
-) -> Positions:
+@dataclass(frozen=True)
+class _Known:
+    """What is known of a lane: of its labels their roles and parts, of its ops their launches."""
+
+    roles: npt.NDArray[np.int8]
+    launches: Positions
+    parts: Parts
+
+
+def _cuts(lane: Lane, known: _Known, place: _Place, depth: int) -> Positions:
     """Where steps begin within `place`."""
     part = slice(place.first, place.stop)
     piece = lane.part(part)
@@ -163,8 +171,9 @@ def _cuts(
         piece,
         LabelPositions.of(piece.labels),
         running_signatures(piece.labels),
-        roles,
-        launches[part],
+        known.roles,
+        known.launches[part],
+        known.parts,
     )
     least_period = FEWEST_OPS if depth else 2
     level = step_level(index, least_period)
@@ -318,8 +327,7 @@ def _with_inner_cuts(
     inner = [
         _cuts(
             index.lane,
-            index.roles,
-            index.launches,
+            _Known(index.roles, index.launches, index.parts),
             _Place(int(firsts[place]), int(firsts[place + 1])),
             depth + 1,
         )

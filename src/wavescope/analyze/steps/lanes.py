@@ -12,9 +12,10 @@ import numpy.typing as npt
 from wavescope.analyze.ops.op_labels import OpLabels, op_labels
 from wavescope.analyze.steps.moves import Move, Moves, op_moves
 from wavescope.arrays import Array
-from wavescope.arrays.coded_columns import distinct, paired
+from wavescope.arrays.coded_columns import DistinctRows, distinct, paired
 from wavescope.arrays.groups import RowGroups, grouped_rows
 from wavescope.arrays.intervals import Times, elapsed_ns, is_sorted
+from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import OpClass, OpKind
 from wavescope.model.trace import Trace, TraceTable
 
@@ -149,7 +150,7 @@ def lanes_of(trace: Trace) -> Lanes:
     labels = _label_codes(named)
     # Two processes may share a GPU, and number their queues alike.
     queues, queue_of_row = distinct(ops["queue"])
-    processes, process_of_row = distinct(ops["process"])
+    processes, process_of_row = distinct(_processes(ops))
     count = len(queues) * len(processes)
     lane_of_row = paired(queue_of_row, process_of_row, len(processes), count)
     groups = _grouped_working_rows(trace, lane_of_row)
@@ -172,6 +173,22 @@ def lanes_of(trace: Trace) -> Lanes:
     programs = _programs(lanes, moves)
     main = _are_main(trace, programs, moves)
     return Lanes(tuple(lanes), main, named.texts, moves, programs)
+
+
+def _processes(ops: TraceTable) -> Array:
+    """The process of each op; ops without one have that of the others on their queue, if it is one:
+    launches from before the recording began are not in the trace."""
+    processes = ops["process"]
+    unknown = processes == UNKNOWN
+    if not unknown.any() or unknown.all():
+        return processes
+    place, firsts = DistinctRows(2).number((ops["gpu"], ops["queue"]))
+    least = np.full(len(firsts), np.iinfo(processes.dtype).max, processes.dtype)
+    most = np.full(len(firsts), UNKNOWN, processes.dtype)
+    np.minimum.at(least, place[~unknown], processes[~unknown])
+    np.maximum.at(most, place[~unknown], processes[~unknown])
+    only = np.where(least == most, most, UNKNOWN)
+    return np.where(unknown, only[place], processes)
 
 
 def _grouped_working_rows(trace: Trace, lane_of_row: Array) -> RowGroups:

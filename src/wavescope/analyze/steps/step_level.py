@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.analyze.steps.lanes import FEWEST_OPS, Lane
+from wavescope.analyze.steps.layers import Parts, is_a_layer
 from wavescope.analyze.steps.repetition import (
     FEWEST_REPEATS,
     LabelPositions,
@@ -135,6 +136,8 @@ class LaneIndex:
     roles: npt.NDArray[np.int8]
     launches: npt.NDArray[np.int64]
     """A number that changes from op to op where they were not launched together as a graph."""
+    parts: Parts
+    """What each label is in a layer."""
 
     def whole_periods(self, signature: np.uint64, where: Positions) -> Positions:
         """Where the stretches start that hold exactly what the repetition holds."""
@@ -163,6 +166,7 @@ def step_level(index: LaneIndex, least_period: int) -> StepLevel | None:
             or _is_within_named_steps(index, best)
             or _may_be_layers(index, best, levels)
             or _is_evenly_interrupted(index, best)
+            or _is_one_layer(index, best, found)
         )
         return None if is_unsure else best
     smallest = levels[0]
@@ -171,7 +175,9 @@ def step_level(index: LaneIndex, least_period: int) -> StepLevel | None:
     is_little = chosen.covered_ops < least or chosen.period < FEWEST_OPS
     if is_little or _holds_steps(chosen, found) or _is_evenly_interrupted(index, chosen):
         return None
-    return None if not larger and _is_within_a_step(index, smallest) else chosen
+    if not larger and (_is_within_a_step(index, smallest) or _is_one_layer(index, smallest, found)):
+        return None
+    return chosen
 
 
 def _largest(levels: list[StepLevel], least_period: int) -> list[StepLevel]:
@@ -307,6 +313,16 @@ def _is_within_a_step(index: LaneIndex, level: StepLevel) -> bool:
     if _is_enclosed(index, level):
         return True
     return bool(np.mean(index.launches[firsts] == index.launches[firsts + level.period]) > 0.5)
+
+
+def _is_one_layer(index: LaneIndex, level: StepLevel, found: Sequence[Repetition]) -> bool:
+    """Whether what repeats holds a layer and nothing that repeats, and no name tells steps: layers
+    of a pass of which neither the beginning nor the end was recorded."""
+    if level.has_role or _holds_layers(level, found):
+        return False
+    firsts = index.whole_periods(level.signature, level.where)[:1]
+    labels = [index.lane.labels[first : first + level.period] for first in firsts.tolist()]
+    return any(is_a_layer(index.parts, each) for each in labels)
 
 
 def _is_enclosed(index: LaneIndex, level: StepLevel) -> bool:

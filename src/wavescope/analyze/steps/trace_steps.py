@@ -21,11 +21,11 @@ from wavescope.analyze.ops.coverage import recorded
 from wavescope.analyze.steps.beside import BesideSteps, beside_steps, with_moves
 from wavescope.analyze.steps.lane_steps import LaneSteps, divided, lane_steps
 from wavescope.analyze.steps.lanes import Lane, Lanes, lanes_of
+from wavescope.analyze.steps.layers import layer_parts
 from wavescope.analyze.steps.repetition import Positions
 from wavescope.analyze.steps.step_level import step_roles
 from wavescope.arrays.coded_columns import code_counts, different_values, looked_up
 from wavescope.model.trace import Trace
-from wavescope.names.kernel_names import ATTENTION, meaning_of
 from wavescope.patterns import compiled
 
 ENGINE_STEP_NAMES = (
@@ -278,26 +278,13 @@ def repeated_steps(trace: Trace) -> RepeatedSteps:
     trace.ops.load(*RepeatedSteps.COLUMNS)
     lanes = lanes_of(trace)
     roles = step_roles(lanes.texts, lanes.is_frequent)
-    attention = _attention_kernels(lanes)
+    parts = layer_parts(lanes.texts, lanes.is_frequent)
     launches = tuple(_launches(trace, lane) for lane in lanes.main_programs)
     steps = tuple(
-        lane_steps(lane, roles, launched, attention)
+        lane_steps(lane, roles, launched, parts)
         for lane, launched in zip(lanes.main_programs, launches, strict=True)
     )
     return RepeatedSteps(trace, lanes, steps, launches)
-
-
-def _attention_kernels(lanes: Lanes) -> npt.NDArray[np.int16]:
-    """For each label which attention kernel it is (0, 1, ...), -1 for others."""
-    is_attention = np.array(
-        [
-            bool(wanted) and meaning_of(text).category == ATTENTION
-            for text, wanted in zip(lanes.texts, lanes.is_frequent, strict=True)
-        ],
-        np.bool_,
-    )
-    numbers = np.where(is_attention, np.cumsum(is_attention) - 1, OUTSIDE)
-    return numbers.astype(np.int16)
 
 
 def _launches(trace: Trace, lane: Lane) -> Positions:

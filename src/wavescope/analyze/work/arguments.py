@@ -33,27 +33,21 @@ INT16, INT8 = DataType("int16", 16, is_float=False), DataType("int8", 8, is_floa
 UINT8, BOOL = DataType("uint8", 8, is_float=False), DataType("bool", 8, is_float=False)
 
 _TYPES = {
-    "double": FP64,
-    "float": FP32,
-    "c10::Half": FP16,
-    "c10::BFloat16": BF16,
-    "c10::Float8_e4m3fn": FP8,
-    "c10::Float8_e4m3fnuz": FP8,
-    "c10::Float8_e5m2": FP8,
-    "c10::Float8_e5m2fnuz": FP8,
-    "c10::Float4_e2m1fn_x2": FP4,
-    "long": INT64,
-    "long int": INT64,
-    "int64_t": INT64,
-    "int": INT32,
-    "short": INT16,
-    "short int": INT16,
-    "signed char": INT8,
-    "char": INT8,
-    "unsigned char": UINT8,
+    **dict.fromkeys(("double", "float64"), FP64),
+    **dict.fromkeys(("float", "float32"), FP32),
+    **dict.fromkeys(("half", "float16"), FP16),
+    "bfloat16": BF16,
+    **dict.fromkeys(("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"), FP8),
+    "float4_e2m1fn_x2": FP4,
+    **dict.fromkeys(("long", "long int", "int64_t", "int64"), INT64),
+    **dict.fromkeys(("int", "int32"), INT32),
+    **dict.fromkeys(("short", "short int", "int16"), INT16),
+    **dict.fromkeys(("signed char", "char", "int8"), INT8),
+    **dict.fromkeys(("unsigned char", "byte", "uint8"), UINT8),
     "bool": BOOL,
 }
-"""As PyTorch's profiler writes the types of tensors."""
+"""Types of tensors as PyTorch's profiler writes them (c10::Half), or as PyTorch calls them (Half,
+torch.float16); without the namespace, in small letters."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +101,7 @@ class Arguments:
         recorded = self._recorded
         if not 0 <= index < min(len(recorded.types), len(recorded.dims)):
             return None
-        data_type = _TYPES.get(recorded.types[index])
+        data_type = _data_type(recorded.types[index])
         dims = recorded.dims[index]
         if data_type is None or not _is_one(dims):
             return None
@@ -135,14 +129,18 @@ class Arguments:
         return {"True": True, "False": False}.get(self.text(index))
 
     def numbers(self, index: int) -> tuple[int, ...] | None:
-        """A list of whole numbers, written [1, 2]."""
+        """A list of whole numbers, written [1, 2] or (1, 2)."""
         text = self.text(index)
-        if not (text.startswith("[") and text.endswith("]")):
+        if text[:1] + text[-1:] not in ("[]", "()"):
             return None
         parts = [part.strip() for part in text[1:-1].split(",") if part.strip()]
         if not all(part.lstrip("-").isdecimal() and len(part) < 20 for part in parts):
             return None
         return tuple(int(part) for part in parts)
+
+
+def _data_type(name: str) -> DataType | None:
+    return _TYPES.get(name.removeprefix("c10::").removeprefix("torch.").lower())
 
 
 def bytes_of(tensors: Iterable[Tensor | None]) -> int:

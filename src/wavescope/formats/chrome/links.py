@@ -1,10 +1,9 @@
 """Which call caused which op, for files of any size: by a number that both carry, or by arrows.
 
-Our own exports write each arrow directly after its slice. In files of other tools that write no
-correlation ids, an arrow begins in the innermost call, and ends in the innermost op, that its
-thread or queue is in at that time. Ids count within a category. Of several begins with one id the
-last before the end counts, else the first; of several arrows to one op the one whose end is written
-first.
+In files of other tools that write no correlation ids, an arrow begins in the innermost call, and
+ends in the innermost op, that its thread or queue is in at that time. Ids count within a category.
+Of several begins with one id the last before the end counts, else the first; of several arrows to
+one op the one whose end is written first.
 
 Arrows and slices are grouped into buckets of time; slices that are still open at the end of a
 bucket are carried over to the next one.
@@ -14,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +22,13 @@ from wavescope.arrays import Array
 from wavescope.arrays.nesting import containing_range
 from wavescope.arrays.partitioned_rows import PartitionedRows, Records
 from wavescope.closing import Closing
-from wavescope.formats.chrome.event_batch import ID_NONE, ID_NUMBER, ID_TEXT, EventBatch
+from wavescope.formats.chrome.event_batch import ID_NONE, ID_TEXT, EventBatch, EventRows
 from wavescope.model.columns import UNKNOWN, Table
 from wavescope.model.source import Batch, TraceSource
 from wavescope.model.time_order import TimeSample
+
+if TYPE_CHECKING:
+    from wavescope.formats.chrome.process_links import ProcessOfOps
 
 _PREFERENCE_BITS = 2
 _KEY_LIMIT = 1 << (62 - _PREFERENCE_BITS)
@@ -42,6 +44,8 @@ CAUSE_COLUMNS: list[tuple[str, type[np.generic]]] = [
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+_ID_PARTITIONS = 64
 
 
 class OpCauses(NamedTuple):
@@ -113,28 +117,104 @@ class KeyedLinks(Closing):
         usable = has_key(key)
         self._ops.add(key[usable] % _JOIN_PARTITIONS, key=key[usable], op=op[usable])
 
-    def join(self, links: Links, texts: Int32s, processes: Int32s, threads: Int64s) -> None:
-        """Add every op with the call that caused it; the arrays say what the calls' codes mean."""
+    def join(
+        self,
+        links: Links,
+        texts: Int32s,
+        processes: Int32s,
+        threads: Int64s,
+        process_of_ops: ProcessOfOps | None = None,
+    ) -> None:
+        """Add every op with the call that caused it; the arrays say what the calls' codes mean.
+
+        `process_of_ops` tells apart the calls of several processes.
+        """
         for number in self._ops.numbers():
-            calls, ops = self._calls.partition(number), self._ops.partition(number)
-            if not len(calls):
-                continue
-            calls = calls[np.argsort(calls["key"], kind="stable")]
-            place = np.searchsorted(calls["key"], ops["key"] << _PREFERENCE_BITS)
-            place[place == len(calls)] = 0
-            found = calls["key"][place] >> _PREFERENCE_BITS == ops["key"]
-            chosen = calls[place[found]]
-            causes = OpCauses(
-                chosen["call"],
-                texts[chosen["name"]],
-                processes[chosen["process"]],
-                threads[chosen["thread"]],
-            )
-            links.add(ops["op"][found], causes)
+            both = self._calls.partition(number), self._ops.partition(number)
+            pairs = process_of_ops.divided(*both, processes) if process_of_ops else (both,)
+            for calls, ops in pairs:
+                if len(calls):
+                    found, chosen = _caused(calls, ops)
+                    causes = OpCauses(
+                        chosen["call"],
+                        texts[chosen["name"]],
+                        processes[chosen["process"]],
+                        threads[chosen["thread"]],
+                    )
+                    links.add(ops["op"][found], causes)
 
     def close(self) -> None:
         self._calls.close()
         self._ops.close()
+
+
+def _caused(calls: Records, ops: Records) -> tuple[Mask, Records]:
+    """Which ops have a call, and the call of each of these."""
+    calls = calls[np.argsort(calls["key"], kind="stable")]
+    place = np.searchsorted(calls["key"], ops["key"] << _PREFERENCE_BITS)
+    place[place == len(calls)] = 0
+    found: Mask = calls["key"][place] >> _PREFERENCE_BITS == ops["key"]
+    return found, calls[place[found]]
+
+
+class ExternalIds(Closing):
+    """Collects launches and ops without a correlation id by the profiler's external one.
+
+    An external id stands for what the framework was doing, so that several launches may share it.
+    Its launches and its ops are paired in order of time where there are as many of the ones as of
+    the others; where there are not, it is not known which launch caused which op.
+    """
+
+    def __init__(self) -> None:
+        self._launches = _rows([*_ID_COLUMNS, *CAUSE_COLUMNS])
+        self._ops = _rows([*_ID_COLUMNS, ("op", np.int32)])
+
+    def add_launches(self, rows: EventRows, is_launch: Mask, ids: range) -> None:
+        """Events that became the calls `ids`, of which some launch."""
+        places, columns = _by_external_id(rows, is_launch)
+        columns |= {name: rows[name][places] for name in ("name", "process", "thread")}
+        self._launches.add(columns["id"] % _ID_PARTITIONS, call=ids.start + places, **columns)
+
+    def add_ops(self, rows: EventRows, ids: range) -> None:
+        """Events that became the ops `ids`."""
+        places, columns = _by_external_id(rows, np.ones(len(rows), np.bool_))
+        self._ops.add(columns["id"] % _ID_PARTITIONS, op=ids.start + places, **columns)
+
+    def join(self, links: Links, texts: Int32s, processes: Int32s, threads: Int64s) -> None:
+        """Add every op whose launch is known; the arrays say what the launches' codes mean."""
+        for number in self._ops.numbers():
+            sides = [side.partition(number) for side in (self._launches, self._ops)]
+            launches, ops = (side[np.lexsort((side["start_ns"], side["id"]))] for side in sides)
+            shared = np.intersect1d(launches["id"], ops["id"])
+            shared = shared[_counts(launches["id"], shared) == _counts(ops["id"], shared)]
+            launches, ops = (side[np.isin(side["id"], shared)] for side in (launches, ops))
+            causes = OpCauses(
+                launches["call"],
+                texts[launches["name"]],
+                processes[launches["process"]],
+                threads[launches["thread"]],
+            )
+            links.add(ops["op"], causes)
+
+    def close(self) -> None:
+        self._launches.close()
+        self._ops.close()
+
+
+_ID_COLUMNS: list[tuple[str, type[np.generic]]] = [("id", np.int64), ("start_ns", np.int64)]
+
+
+def _by_external_id(rows: EventRows, wanted: Mask) -> tuple[Array, dict[str, Array]]:
+    """Where the wanted rows are that have only this id, with it and their times."""
+    usable = wanted & has_key(rows["external_id"]) & ~has_key(rows["correlation"])
+    places = np.flatnonzero(usable)
+    return places, {"id": rows["external_id"][places], "start_ns": rows["start_ns"][places]}
+
+
+def _counts(ordered: Int64s, wanted: Int64s) -> Array:
+    """How often each of `wanted` is there."""
+    right, left = (np.searchsorted(ordered, wanted, side) for side in ("right", "left"))
+    return right - left
 
 
 def op_partition(op: Int32s) -> Int32s:
@@ -162,11 +242,6 @@ FLOW_END = ord("f")
 _ARROW = ("id", "category", "start_ns")
 _TIME_COLUMNS = [column for column in POINT_COLUMNS if column[0] in _ARROW]
 _END_COLUMNS: list[tuple[str, type[np.generic]]] = [("order", np.int64), ("op", np.int32)]
-_ID_PARTITIONS = 64
-
-Mask = npt.NDArray[np.bool_]
-_COMPLETE_PHASE = ord("X")
-_TRACK = ("process", "thread", "start_ns")
 
 
 @dataclass(frozen=True)
@@ -358,39 +433,3 @@ def _last_before(times: tuple[Int64s, Int64s], arrows: tuple[Int64s, Int64s]) ->
     place = np.empty(end_count, np.int64)
     place[order[is_end] - begin_count] = np.cumsum(~is_end)[is_end] - 1
     return place
-
-
-class SliceArrows:
-    """Arrows that follow directly after the slice at their end, as our own exporter writes them."""
-
-    def __init__(self, links: KeyedLinks) -> None:
-        self._links = links
-        self._last = dict.fromkeys(("call", "op", "name", *_TRACK), UNKNOWN)
-        """The last slice of the batch before."""
-
-    def add(self, batch: EventBatch, call: Int64s, op: Int64s) -> Mask:
-        """Take the arrows at slices; which events of the batch they are.
-
-        `call` and `op` are the ids that the events became, UNKNOWN for what they are not.
-        """
-        phase = batch["phase"]
-        before = np.arange(1, batch.rows + 1)
-        before = np.maximum.accumulate(np.where(phase == _COMPLETE_PHASE, before, 0))
-        slices = {"call": call, "op": op, **{name: batch[name] for name in ("name", *_TRACK)}}
-        slices = {
-            name: np.concatenate(([self._last[name]], values)) for name, values in slices.items()
-        }
-        self._last = {name: int(values[before[-1]]) for name, values in slices.items()}
-        is_arrow = (batch["id_kind"] == ID_NUMBER) & has_key(batch["id"])
-        for name in _TRACK:
-            is_arrow &= slices[name][before] == batch[name]
-        starts = np.flatnonzero(is_arrow & (phase == FLOW_START) & (slices["call"][before] >= 0))
-        ends = np.flatnonzero(is_arrow & (phase == FLOW_END) & (slices["op"][before] >= 0))
-        cause = OpCauses(
-            *(slices[name][before[starts]] for name in ("call", "name", "process", "thread"))
-        )
-        self._links.add_calls(batch["id"][starts], np.zeros(len(starts), np.int8), cause)
-        self._links.add_ops(batch["id"][ends], slices["op"][before[ends]])
-        taken = np.zeros(batch.rows, np.bool_)
-        taken[starts] = taken[ends] = True
-        return taken

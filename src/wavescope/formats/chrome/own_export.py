@@ -18,11 +18,20 @@ from wavescope.arrays import Array
 from wavescope.formats.carried_tables import CarriedTables
 from wavescope.formats.chrome.categories import OP_CATEGORIES, ROLES, Role, op_type
 from wavescope.formats.chrome.event_batch import (
+    ID_NUMBER,
     OWN_ARGUMENTS,
     EventBatch,
     EventRows,
     json_object,
     whole_number,
+)
+from wavescope.formats.chrome.links import (
+    FLOW_END,
+    FLOW_START,
+    KeyedLinks,
+    Mask,
+    OpCauses,
+    has_key,
 )
 from wavescope.formats.numbered_markers import NumberedMarkers, payload_bits
 from wavescope.model.builder import TraceBuilder
@@ -32,6 +41,8 @@ if TYPE_CHECKING:
     from wavescope.formats.timeline import EventBody
 
 _LARGEST_INT32 = (1 << 31) - 1
+_COMPLETE_PHASE = ord("X")
+_TRACK = ("process", "thread", "start_ns")
 
 DEFAULT_CATEGORIES = {"op": "op", "call": "call", "marker": "user_annotation"}
 _ROLES_OF_CALLS = (Role.CALL, Role.LAUNCH_CALL, Role.BY_PROCESS)
@@ -238,3 +249,39 @@ def _fitting(column: Column, values: Array) -> Array:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
+
+
+class SliceArrows:
+    """Arrows that follow directly after the slice at their end."""
+
+    def __init__(self, links: KeyedLinks) -> None:
+        self._links = links
+        self._last = dict.fromkeys(("call", "op", "name", *_TRACK), UNKNOWN)
+        """The last slice of the batch before."""
+
+    def add(self, batch: EventBatch, call: Array, op: Array) -> Mask:
+        """Take the arrows at slices; which events of the batch they are.
+
+        `call` and `op` are the ids that the events became, UNKNOWN for what they are not.
+        """
+        phase = batch["phase"]
+        before = np.arange(1, batch.rows + 1)
+        before = np.maximum.accumulate(np.where(phase == _COMPLETE_PHASE, before, 0))
+        slices = {"call": call, "op": op, **{name: batch[name] for name in ("name", *_TRACK)}}
+        slices = {
+            name: np.concatenate(([self._last[name]], values)) for name, values in slices.items()
+        }
+        self._last = {name: int(values[before[-1]]) for name, values in slices.items()}
+        is_arrow = (batch["id_kind"] == ID_NUMBER) & has_key(batch["id"])
+        for name in _TRACK:
+            is_arrow &= slices[name][before] == batch[name]
+        starts = np.flatnonzero(is_arrow & (phase == FLOW_START) & (slices["call"][before] >= 0))
+        ends = np.flatnonzero(is_arrow & (phase == FLOW_END) & (slices["op"][before] >= 0))
+        cause = OpCauses(
+            *(slices[name][before[starts]] for name in ("call", "name", "process", "thread"))
+        )
+        self._links.add_calls(batch["id"][starts], np.zeros(len(starts), np.int8), cause)
+        self._links.add_ops(batch["id"][ends], slices["op"][before[ends]])
+        taken = np.zeros(batch.rows, np.bool_)
+        taken[starts] = taken[ends] = True
+        return taken

@@ -2,7 +2,8 @@
 
 What becomes what:
 - `kernel`, `gpu_memcpy` and `gpu_memset` events are ops, on the GPU and stream that args state;
-- runtime, driver, operator and Python events are calls with their args; correlation ids link them;
+- runtime, driver, operator and Python events are calls with their args; correlation ids link them,
+  where there are none the profiler's external ids;
 - `user_annotation` and `gpu_user_annotation` are markers; instants are marks when they are a user's
   (an annotation, or without a category) and zero-length calls otherwise;
 - begin and end events are paired per thread, then read like complete ones;
@@ -21,7 +22,7 @@ size, except for the HIP calls that take work-items.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -50,10 +51,10 @@ from wavescope.formats.chrome.events import EventFile, is_own_export
 from wavescope.formats.chrome.links import (
     FLOW_END,
     FLOW_START,
+    ExternalIds,
     FlowArrows,
     KeyedLinks,
     Links,
-    SliceArrows,
     SliceTable,
 )
 from wavescope.formats.chrome.processes import METADATA_PHASE, Reading, Writer
@@ -62,6 +63,10 @@ from wavescope.formats.chrome.trace_rows import HostRows, OpRows
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, MARKER_INSTANT, OPS, UNKNOWN
 from wavescope.model.source import TraceSource
+
+if TYPE_CHECKING:
+    from wavescope.formats.chrome.own_export import SliceArrows
+    from wavescope.formats.chrome.process_links import ProcessOfOps
 
 FORMAT = "Chrome JSON"
 _COMPLETE_PHASE = ord("X")
@@ -111,18 +116,20 @@ class _Import(Closing):
         self.reading = Reading(path, self.file.tables, builder)
         self.notes = builder.notes
         self.correlations = KeyedLinks()
+        self.external_ids = ExternalIds()
         self.at_slices = KeyedLinks()
-        self.slice_arrows = SliceArrows(self.at_slices)
+        self.slice_arrows: SliceArrows | None = None
         self.arrows = FlowArrows()
         self.slices = OpenSlices()
-        self.ops = OpRows(path, self.reading, self.correlations)
-        self.host = HostRows(self.reading, self.correlations)
+        self.ops = OpRows(path, self.reading, self.correlations, self.external_ids)
+        self.host = HostRows(self.reading, self.correlations, self.external_ids)
 
     def close(self) -> None:
         """Give back what only the import needs."""
         self.ops.close()
         self.arrows.close()
         self.correlations.close()
+        self.external_ids.close()
         self.at_slices.close()
 
     def run(self) -> None:
@@ -201,6 +208,8 @@ class _Import(Closing):
         """Kineto's arrows only repeat the correlation ids."""
         is_flow = np.isin(phase, _FLOW_PHASES)
         if self.reading.writer is Writer.WAVESCOPE:
+            if self.slice_arrows is None:
+                self.slice_arrows = _slice_arrows(self.at_slices)
             is_flow &= ~self.slice_arrows.add(batch, *slices.ids(batch.rows))
         else:
             is_flow &= roles != Role.SKIPPED
@@ -239,7 +248,22 @@ class _Import(Closing):
             ops = SliceTable(self.ops.waiting, OPS, wanted, "process", lambda keys: numbers[keys])
             self.arrows.join(links, calls, ops)
         if not len(links) and reading.own is None:
-            self.correlations.join(links, *meanings)
+            self.correlations.join(links, *meanings, self._process_of_ops())
+            self.external_ids.join(links, *meanings)
+
+    def _process_of_ops(self) -> ProcessOfOps | None:
+        """Which process launched which ops, where several launch."""
+        if self.host.launching_process_count < 2:
+            return None
+        # Few files hold several processes.
+        from wavescope.formats.chrome.process_links import (  # noqa: PLC0415
+            SHARED_NUMBERS,
+            ProcessOfOps,
+        )
+
+        found = ProcessOfOps(self.reading.builder, self.ops.waiting)
+        self.notes.add(SHARED_NUMBERS, found.shared_count)
+        return found
 
     def _note_repairs(self) -> None:
         counts = self.file.tables.counts
@@ -253,6 +277,13 @@ class _Import(Closing):
         )
         for sentence, count in sentences:
             self.notes.add(sentence, count)
+
+
+def _slice_arrows(links: KeyedLinks) -> SliceArrows:
+    # Only our own exports have such arrows.
+    from wavescope.formats.chrome.own_export import SliceArrows  # noqa: PLC0415
+
+    return SliceArrows(links)
 
 
 def _is_marker(roles: Array) -> npt.NDArray[np.bool_]:

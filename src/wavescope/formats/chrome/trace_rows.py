@@ -11,7 +11,7 @@ import numpy.typing as npt
 from wavescope.arrays import Array
 from wavescope.formats.chrome.categories import ROLES, WORK_ITEM_LAUNCHES, Role, op_type
 from wavescope.formats.chrome.event_batch import GRID_IS_TEXT, EventRows, json_object, whole_number
-from wavescope.formats.chrome.links import KeyedLinks, Links, OpCauses
+from wavescope.formats.chrome.links import ExternalIds, KeyedLinks, Links, OpCauses
 from wavescope.formats.chrome.processes import Reading, Writer
 from wavescope.model.builder import TraceBuilder
 from wavescope.model.columns import CALLS, KERNELS, LINKS, MARKERS, OPS, UNKNOWN
@@ -36,9 +36,12 @@ class OpRows:
     thread, the key code and number of the track that the event lies on.
     """
 
-    def __init__(self, path: Path, reading: Reading, links: KeyedLinks) -> None:
+    def __init__(
+        self, path: Path, reading: Reading, links: KeyedLinks, external_ids: ExternalIds
+    ) -> None:
         self._reading = reading
         self._links = links
+        self._external_ids = external_ids
         self._types = _OpTypes(reading.builder.strings)
         self._kernels = _KernelSymbols(reading.builder)
         self.waiting = TraceBuilder(str(path), "", memory_limit_bytes=_WAITING_BYTES)
@@ -91,6 +94,7 @@ class OpRows:
         columns["start_ns"], columns["end_ns"] = reading.times(rows)
         ids = self.waiting.add(OPS, columns)
         self._links.add_ops(columns["correlation"], np.arange(ids.start, ids.stop))
+        self._external_ids.add_ops(rows, ids)
         self._in_work_items.append(in_work_items)
         return ids
 
@@ -235,9 +239,16 @@ def _type_among(description: object, name: str) -> str:
 class HostRows:
     """Adds calls and markers to the trace that is being built."""
 
-    def __init__(self, reading: Reading, links: KeyedLinks) -> None:
+    def __init__(self, reading: Reading, links: KeyedLinks, external_ids: ExternalIds) -> None:
         self._reading = reading
         self._links = links
+        self._external_ids = external_ids
+        self._launching: set[int] = set()
+
+    @property
+    def launching_process_count(self) -> int:
+        """How many processes have calls that can launch ops."""
+        return len(self._launching)
 
     def add_calls(self, rows: EventRows) -> range:
         """Events as calls with their args; the ids they got."""
@@ -272,6 +283,8 @@ class HostRows:
         numbered = np.arange(ids.start, ids.stop, dtype=np.int32)
         causes = OpCauses(numbered, *(rows[name] for name in ("name", "process", "thread")))
         self._links.add_calls(correlation, texts.preferences[category], causes)
+        self._external_ids.add_launches(rows, launching, ids)
+        self._launching.update(np.unique(columns["process"][launching]).tolist())
         return ids
 
     def _as_before_export(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.builders import TraceMaker, a_trace
 from tests.unit.analyze.findings import traces
 from tests.unit.analyze.findings.traces import ADD, GEMM, MOE, SOFTMAX, US
@@ -11,6 +13,17 @@ from wavescope.analyze.findings import findings
 from wavescope.model.result import Finding
 
 NORM = "rms_norm_kernel"
+LOG_SOFTMAX = (
+    "void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, float, float, float, "
+    "at::native::(anonymous namespace)::LogSoftMaxForwardEpilogue>(float*, float const*, int)"
+)
+LOG_SOFTMAX_OF_WARPS = (
+    "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, true, false>(float*)"
+)
+ADAM = (
+    "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
+    "namespace)::FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<float, 4> >(int)"
+)
 
 
 def told(maker: TraceMaker) -> dict[str, Finding]:
@@ -62,6 +75,38 @@ class TestUnfusedAttention:
 
         assert "unfused-attention" in told(made("aten::bmm"))
         assert "unfused-attention" not in told(made("aten::addmm"))
+
+    @pytest.mark.parametrize(
+        ("softmax", "after"),
+        [
+            (LOG_SOFTMAX, {}),
+            (LOG_SOFTMAX_OF_WARPS, {}),
+            (SOFTMAX, {"name": ADAM}),
+            (SOFTMAX, {"name": "", "type": "CopyDeviceToHost"}),
+            (SOFTMAX, {"name": "", "type": "CopyHostToDevice"}),
+        ],
+    )
+    def test_the_end_of_a_classifier_and_the_next_beginning_are_no_attention(
+        self, softmax: str, after: dict[str, str]
+    ) -> None:
+        maker = a_trace()
+        for index in range(0, 80, 4):
+            for place, kernel in enumerate((GEMM, softmax, after, GEMM)):
+                start = (index + place) * 100 * US
+                given = {"name": kernel} if isinstance(kernel, str) else kernel
+                if given:
+                    maker.with_op(start_ns=start, end_ns=start + 90 * US, **given)
+
+        assert "unfused-attention" not in told(maker)
+
+    def test_a_scale_between_the_parts_may_be_a_lambda(self) -> None:
+        scale = "void at::native::vectorized_elementwise_kernel<4, at::native::mul(){lambda()#1}>"
+        maker = a_trace()
+        for index in range(80):
+            start = index * 100 * US
+            maker.with_kernel((GEMM, scale, SOFTMAX, GEMM)[index % 4], start, start + 90 * US)
+
+        assert told(maker)["unfused-attention"].numbers["attention_count"] == 20
 
     def test_with_shapes_both_products_at_the_peak_remain(self) -> None:
         trace = OperatorTrace(**MI300X)

@@ -155,6 +155,25 @@ def test_normalizing_the_last_token_alone_does_not_hide_the_prompt() -> None:
     assert segment.signs["tokens"] == pytest.approx(1.5 * (9 - 7.3) / 2)
 
 
+@pytest.mark.parametrize(
+    ("rows", "count", "phase"),
+    [
+        (256, 12, FoundPhase.UNCLASSIFIED),
+        (512, 12, FoundPhase.UNCLASSIFIED),
+        (512, 6, FoundPhase.PREFILL),
+        (2048, 12, FoundPhase.PREFILL),
+    ],
+)
+def test_hundreds_of_rows_step_after_step_may_be_as_many_answers(
+    rows: int, count: int, phase: FoundPhase
+) -> None:
+    server = Server(PLAIN_TORCH, layers=4)
+    for _ in range(count):
+        server.step(rows, PREFILL)
+
+    assert set(found_phases(labelled(server).trace).phase_codes.tolist()) == {phase}
+
+
 HASHED = Layer(
     norm="kernel_0f3a",
     gemms=("kernel_91bc", "kernel_77de"),

@@ -147,3 +147,48 @@ def test_one_lost_beginning_among_many_hides_one_step_only() -> None:
 
     assert len(counts(trace)) == 39
     assert len(steps_of(trace)) == 0
+
+
+FUSED = ["rms_norm", "qkv_gemm", "flash_attention", "out_gemm", "rms_norm", "up_gemm", "silu"]
+SEPARATE = ["layer_norm", "qkv_gemm", "bmm", "scale", "softmax", "bmm", "out_gemm", "up_gemm"]
+MOE = ["rms_norm", "qkv_gemm", "paged_attention", "out_gemm", "rms_norm", "moe_up", "moe_down"]
+
+
+@pytest.mark.parametrize("layer", [FUSED, SEPARATE, MOE])
+@pytest.mark.parametrize("gap_ns", [100, 50_000])
+def test_a_window_of_layers_alone_tells_no_steps(layer: list[str], gap_ns: int) -> None:
+    """A recording that begins and ends within a pass; layers may be launched one by one."""
+    named = ["first_" + layer[0], *layer[1:]]
+    window = [*named[3:], *[*named, "add"] * 6, *named[:4]]
+
+    assert len(steps_of(trace_of(window, {named[0]: gap_ns}))) == 0
+
+
+def test_passes_of_several_layers_and_repeated_single_kernels_are_counted() -> None:
+    passes = ["inputs", *FUSED * 6, "head_gemm"]
+    attention_alone = ["make_inputs", *(f"fill_{n}" for n in range(7)), "flash_attention"]
+
+    assert counts(trace_of(passes * 6, {"inputs": 50_000})) == [44] * 6
+    assert counts(trace_of(attention_alone * 6, {"make_inputs": 50_000})) == [9] * 6
+
+
+def test_ops_without_a_known_process_are_of_the_only_one_on_their_queue() -> None:
+    step = ["embedding", *LAYER * 4, "argmax"]
+    maker = a_trace().with_process(1).with_process(2)
+    for number, name in enumerate(step * 8):
+        # Launches of every third op are not in the trace, and so is their process.
+        maker.with_kernel(
+            name, 2_000 * number, 2_000 * number + 1_000, process=-1 if number % 3 else 1
+        )
+
+    assert counts(maker.build()) == [22] * 8
+
+
+def test_queues_that_two_processes_share_stay_apart() -> None:
+    maker = a_trace().with_process(1).with_process(2)
+    for number in range(60):
+        maker.with_kernel("a", 2_000 * number, 2_000 * number + 1_000, process=number % 3 - 1)
+
+    lanes = repeated_steps(maker.build()).lanes.lanes
+
+    assert sorted((lane.process, len(lane)) for lane in lanes) == [(-1, 20), (0, 20), (1, 20)]

@@ -529,3 +529,46 @@ def test_axes_that_were_not_recorded_are_not_guessed() -> None:
 
     assert FORMULAS["aten::sum"](without_values) is None
     assert FORMULAS["aten::_softmax"](without_values) is not None
+
+
+def test_the_weights_of_the_chosen_experts_tell_how_many_where_their_ids_are_not_recorded() -> None:
+    given = ((BF16, (1, 16)), (BF16, (8, 64, 16)), (BF16, (8, 16, 32)), (FLOAT, (1, 2)))
+
+    found = work_of("vllm::rocm_aiter_fused_moe", *given)
+
+    # one token chooses 2 of 8 experts
+    assert found is not None
+    assert found.flops == 2 * 2 * 16 * (64 + 32)
+    # AITER's sorted weights of its third kind of operator are of all places, not of a token's
+    sorted_weights = (None, given[0], *given[1:3], None, (FLOAT, (77,)))
+    assert work_of("aiter::fmoe", *sorted_weights) is None
+
+
+@pytest.mark.parametrize(
+    ("spelled", "name", "bits"),
+    [
+        ("BFloat16", "bf16", 16),
+        ("Half", "fp16", 16),
+        ("Float", "fp32", 32),
+        ("torch.float16", "fp16", 16),
+        ("torch.float32", "fp32", 32),
+    ],
+)
+def test_types_are_known_as_pytorch_calls_them(spelled: str, name: str, bits: int) -> None:
+    found = work_of("aten::mm", (spelled, (64, 128)), (spelled, (128, 32)))
+
+    assert found is not None
+    assert (found.data_type, found.bytes) == (name, (64 * 128 + 128 * 32 + 64 * 32) * bits // 8)
+
+
+def test_lists_are_read_as_lists_or_tuples() -> None:
+    shapes = ((FLOAT, (8, 1024, 32, 32)), (FLOAT, (1024, 1, 3, 3)), None)
+    lists = ("[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1024")
+    tuples = ("(1,1)", "(1,1)", "(1,1)", "False", "(0,0)", "1024")
+
+    found = [work_of("aten::convolution", *shapes, *values) for values in (lists, tuples)]
+
+    # each of 8*1024*32*32 outputs has 9 taps of its own channel
+    assert found[0] is not None
+    assert found[0].flops == 2 * 8 * 1024 * 32 * 32 * 9
+    assert found[1] == found[0]

@@ -14,13 +14,15 @@ from wavescope.analyze.work.operator_work import Formula, OperatorWork, WorkKind
 class _Layout(NamedTuple):
     """Where hidden states [T, H], both weights and the choice of experts are.
 
-    The choice is a tensor [T, k], or the number k itself.
+    The choice is a tensor [T, k], or the number k itself. Where it is not recorded, the weights of
+    the chosen experts, [T, k] too, tell as much.
     """
 
     hidden: int
     first: int
     second: int
     chosen: int
+    chosen_weights: int | None = None
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,21 @@ def _fused(layout: _Layout) -> Formula:
     def formula(given: Arguments) -> OperatorWork | None:
         x = given.tensor(layout.hidden)
         first, second = given.tensor(layout.first), given.tensor(layout.second)
-        choice = given.tensor(layout.chosen)
-        chosen = choice.dims[-1] if choice and choice.dims else given.number(layout.chosen)
+        chosen = _chosen(given, layout)
         if x is None or first is None or second is None or not chosen:
             return None
         experts = _experts(x, first, second, chosen)
         return None if experts is None else _work(x, first, second, experts)
 
     return formula
+
+
+def _chosen(given: Arguments, layout: _Layout) -> int | None:
+    """How many experts each token chooses."""
+    number, choice = given.number(layout.chosen), given.tensor(layout.chosen)
+    if number is None and choice is None and layout.chosen_weights is not None:
+        choice = given.tensor(layout.chosen_weights)
+    return choice.dims[-1] if choice and choice.dims else number
 
 
 def _experts(x: Tensor, first: Tensor, second: Tensor, chosen: int) -> _Experts | None:
@@ -133,7 +142,7 @@ MIXTURE_FORMULAS: Mapping[str, Formula] = {
             "vllm::rocm_aiter_fused_moe",
             "aiter::fused_moe_",
         ),
-        _fused(_Layout(0, 1, 2, chosen=4)),
+        _fused(_Layout(0, 1, 2, chosen=4, chosen_weights=3)),
     ),
     **dict.fromkeys(
         (
