@@ -287,7 +287,21 @@ def test_waves_that_are_not_there_are_named(tmp_path: Path) -> None:
 
     result = traced_occupancy_result(loaded(builder, tmp_path), StatedResources())
 
-    assert "occupancy-not-reached" in [finding.id for finding in result.findings]
+    (finding,) = [each for each in result.findings if each.id == "occupancy-not-reached"]
+    assert finding.suggestion.endswith("registers and LDS are not what keeps waves away")
+
+
+def test_unknown_lds_may_be_what_keeps_waves_away(tmp_path: Path) -> None:
+    builder = a_traced_kernel()
+    builder.kernel_row = {"VGPR_Count": 32, "Accum_VGPR_Count": 0, "Workgroup_Size_X": 256}
+    builder.code[0] = ("ds_read_b32 v0, v1", "")
+
+    result = traced_occupancy_result(loaded(builder, tmp_path), StatedResources())
+
+    (finding,) = [each for each in result.findings if each.id == "occupancy-not-reached"]
+    assert finding.suggestion.endswith(
+        "or LDS keeps waves away: how much a workgroup takes is not known"
+    )
 
 
 def test_absurd_facts_are_cut_with_a_note(tmp_path: Path) -> None:

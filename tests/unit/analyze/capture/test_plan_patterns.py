@@ -245,6 +245,21 @@ def test_a_barrier_shows_what_its_last_wave_waited_for(tmp_path: Path) -> None:
     assert "shows at `s_barrier` (row 3), `s_waitcnt vmcnt(0)` (row 2)" in load.evidence
 
 
+def test_of_several_waits_before_a_barrier_the_longest_is_to_blame(tmp_path: Path) -> None:
+    shuffle = ("ds_bpermute_b32 v2, v3, v8", "s_waitcnt lgkmcnt(0)")
+    capture = a_capture().with_code(LOAD, WAIT, *shuffle, "s_barrier", "s_endpgm")
+    for simd in range(4):
+        load, barrier = (700, 0) if simd == 3 else (100, 600)
+        steps = [step(1), step(2, stall=load), step(3), step(4, stall=60), step(5, stall=barrier)]
+        capture.with_wave([*steps, step(6, issue=40)], simd=simd)
+    context = a_context(capture, tmp_path)
+
+    (load_item,) = found_by(exposed_load.find, context)
+
+    assert found_by(barrier_skew.find, context) == []
+    assert exposed_of(context, load_item) == 3 * (100 + 600) + 700
+
+
 def test_a_wave_that_is_late_for_other_reasons_is_what_the_barrier_waits_for(
     tmp_path: Path,
 ) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.instruction_kinds import Kind
+from wavescope.analyze.capture.kernel_waves import waves_of_launch
 from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
 from wavescope.model.capture import Capture, Integers, KernelFacts
 from wavescope.model.chips.chip_table import Chip, Product, find_chip
@@ -126,17 +127,12 @@ def _of_launch(
     analysis: CaptureAnalysis, by_row: Integers, facts: KernelFacts, wave_size: int
 ) -> float | None:
     """Bytes of a mean wave x waves of the launch / its duration, in TB/s."""
-    grid, group = facts.grid_size, facts.workgroup_size
-    traced = _traced_waves(analysis)
-    if not grid or not group or facts.start_ns is None or facts.end_ns is None or not traced:
+    waves, traced = waves_of_launch(facts, wave_size), _traced_waves(analysis)
+    if not waves or not traced or facts.start_ns is None or facts.end_ns is None:
         return None
     duration_ns = facts.end_ns - facts.start_ns
     if duration_ns <= 0 or not facts.is_certain:
         return None
-    groups = 1
-    for items, size in zip(grid, group, strict=True):
-        groups *= -(-max(items, 1) // max(size, 1))
-    waves = groups * -(-int(np.prod([max(size, 1) for size in group])) // wave_size)
     asked = int((by_row * analysis.instructions.hits).sum())
     return asked / traced * waves / duration_ns / 1000
 
