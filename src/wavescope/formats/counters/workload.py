@@ -17,7 +17,7 @@ from wavescope.formats.counters.counter_csv import (
     read_long_form,
     read_wide_form,
 )
-from wavescope.formats.counters.machine_files import numeric_facts, read_ceilings, read_system
+from wavescope.formats.counters.machine_files import ceilings_in, numeric_facts, read_system
 from wavescope.formats.counters.passes import (
     Pairing,
     complete_multiplexed,
@@ -32,7 +32,6 @@ from wavescope.model.progress import Notes
 from wavescope.model.workload_layout import (
     ACCUMULATOR,
     ACCUMULATOR_SUFFIX,
-    CEILINGS_FILE,
     COUNTER,
     JOINED_FILE,
     LEVEL_FILES,
@@ -76,7 +75,7 @@ def read_workload(path: Path) -> CounterTable:
     return replace(
         table,
         durations_ns=_durations(table, folder, names),
-        ceilings=_ceilings(folder, names, notes),
+        ceilings=ceilings_in(folder, notes),
         pc_samples=read_pc_samples(folder, names, notes),
     )
 
@@ -250,16 +249,6 @@ def _durations(table: CounterTable, folder: Path, names: Sequence[str]) -> Float
             return times[0].durations_ns
     table.notes.add("no dispatch has times: what needs durations is not available")
     return table.durations_ns
-
-
-def _ceilings(folder: Path, names: Sequence[str], notes: Notes) -> list[dict[str, float]]:
-    if CEILINGS_FILE not in names:
-        return []
-    try:
-        return read_ceilings(folder / CEILINGS_FILE, notes)
-    except UnreadableInputError as error:
-        notes.add(f"{CEILINGS_FILE} was left out: {error.reason}")
-        return []
 
 
 def profile_notes(folder: Path) -> list[str]:
