@@ -146,6 +146,21 @@ def test_lds_is_read_from_the_kernel_trace_however_it_spells_the_kernel(
     assert found.occupancy.resources.lds_bytes == 16_384
 
 
+def test_lds_of_a_kernel_trace_by_its_first_name(tmp_path: Path) -> None:
+    capture = a_traced_kernel()
+    capture.kernel_row = None
+    folder = capture.write(tmp_path)
+    (tmp_path / "out_kernel_trace.csv").write_text(
+        "Kind,Agent_Id,Queue_Id,Dispatch_Id,Kernel_Name,Private_Segment_Size,Group_Segment_Size,"
+        f"Workgroup_Size_X\nKERNEL_DISPATCH,4,1,1,{capture.demangled},16,4360,256\n"
+    )
+
+    facts = load_capture(find_captures([folder])[0]).kernel_facts
+
+    assert facts is not None
+    assert (facts.lds_bytes, facts.scratch_bytes) == (4360, 16)
+
+
 def test_registers_are_counted_to_the_end_of_ranges() -> None:
     texts = [
         "; v_label v300",
