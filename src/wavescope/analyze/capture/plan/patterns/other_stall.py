@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavescope.analyze.capture.instruction_kinds import Kind
+from wavescope.analyze.capture.instruction_kinds import KINDS, Kind
 from wavescope.analyze.capture.plan.context import Group, Opportunity, PlanContext, Sketch
-from wavescope.model.capture import Flags
+from wavescope.model.capture import Flags, Integers
 
 _LEAST_PERCENT = 3.0
 """Of all waves' time: less is not told where nobody knows more than what instructions stalled."""
@@ -84,31 +84,29 @@ _FAMILIES = (
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """One opportunity for each cause of what is left, and one for all other kinds of it."""
     found = []
-    left = free.copy()
+    left = free & (context.pieces.exposed > 0)
     for family in _FAMILIES:
         chosen = left & context.cause_is(*family.kinds)
         left &= ~chosen
-        found += _opportunities(context, chosen, family)
-    kinds = context.analysis.is_of
-    rest = [kind for kind in Kind if (kinds(kind)[context.pieces.cause_row] & left).any()]
-    names = ", ".join(kind.value for kind in rest)
-    return found + _opportunities(
-        context,
-        left,
-        _Family(
-            "unexplained-stall",
-            (),
-            f"instructions of other kinds stall: {names}",
-            "no pattern explains it",
-            "look at these instructions: `wavescope hotspots`",
-        ),
+        found += _opportunities(context, np.flatnonzero(chosen), family)
+    rest = np.flatnonzero(left)
+    return found + _opportunities(context, rest, _family_of_rest(context, rest))
+
+
+def _family_of_rest(context: PlanContext, pieces: Integers) -> _Family:
+    kinds = np.unique(context.analysis.kind_code[context.pieces.cause_row[pieces]])
+    return _Family(
+        "unexplained-stall",
+        (),
+        f"instructions of other kinds stall: {', '.join(KINDS[code].value for code in kinds)}",
+        "no pattern explains it",
+        "look at these instructions: `wavescope hotspots`",
     )
 
 
-def _opportunities(context: PlanContext, chosen: Flags, family: _Family) -> list[Opportunity]:
-    pieces = np.flatnonzero(chosen & (context.pieces.exposed > 0))
+def _opportunities(context: PlanContext, pieces: Integers, family: _Family) -> list[Opportunity]:
     exposed = int(context.pieces.exposed[pieces].sum())
-    if not len(pieces) or context.share(exposed) < _LEAST_PERCENT:
+    if context.share(exposed) < _LEAST_PERCENT:
         return []
     group = _with_all_places(context, context.group_of(pieces))
     hidden, _, latency = context.hiding(pieces)
