@@ -30,6 +30,7 @@ def patterns_of(capture: CaptureBuilder, folder: Path) -> list[str]:
         (("s_load_dword s6, s[0:1], s7", LDS_WAIT, "v_add_u32_e32 v0, s6, v0"), "scalar-load"),
         (("v_mov_b32_e32 v9, 0", "v_fma_f64 v[2:3], v[2:3], v[4:5], v[2:3]"), "arithmetic-stall"),
         (("v_mov_b32_e32 v9, 0", "global_store_dwordx4 v0, v[1:4], s[2:3]"), "store-stall"),
+        (("global_store_dword v0, v9, s[2:3]", "s_waitcnt vmcnt(0)"), "store-wait"),
         (("v_mov_b32_e32 v9, 0", MFMA), "matrix-unit"),
         (("v_mov_b32_e32 v9, 0", "s_sleep 1"), "unexplained-stall"),
     ],

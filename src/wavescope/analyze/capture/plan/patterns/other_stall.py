@@ -23,6 +23,8 @@ class _Family(NamedTuple):
     title: str
     cause: str
     fix: str
+    only_waits: bool = False
+    """Whether only stall counts that shows where waves wait for these instructions."""
 
 
 _FAMILIES = (
@@ -45,11 +47,20 @@ _FAMILIES = (
         "wide load for all of it",
     ),
     _Family(
+        "store-wait",
+        (Kind.VMEM_STORE,),
+        "waves wait until their stores have completed",
+        "a fence, a barrier or the end needs the stores done; where loads and stores share a "
+        "counter (gfx9) a wait for a load waits for the stores before it, too",
+        "store later or wait later, wait only where another wave reads what was stored, and issue "
+        "loads before stores",
+        only_waits=True,
+    ),
+    _Family(
         "store-stall",
         (Kind.VMEM_STORE,),
         "stores are issued faster than memory takes them",
-        "the queue to memory takes no more stores, or a wait for loads waits for stores before "
-        "them, too",
+        "the queue to memory takes no more stores",
         "store wider and to whole lines, spread stores over the work, and write fewer bytes "
         "(smaller types, fused kernels)",
     ),
@@ -87,6 +98,8 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     left = free & (context.pieces.exposed > 0)
     for family in _FAMILIES:
         chosen = left & context.cause_is(*family.kinds)
+        if family.only_waits:
+            chosen &= context.pieces.is_wait
         left &= ~chosen
         found += _opportunities(context, np.flatnonzero(chosen), family)
     rest = np.flatnonzero(left)
