@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wavescope
 from tests.counters_builder import a_workload, write_csv
 from wavescope.analyze.counters import SampleOrder
 from wavescope.analyze.counters.workload_tables import pc_samples
@@ -306,8 +307,8 @@ def test_pc_samples(tmp_path: Path) -> None:
     ]
 
 
-def test_pc_samples_of_json_have_kernels_and_offsets(tmp_path: Path) -> None:
-    folder = a_workload(tmp_path).with_dispatch("a", 10).write()
+def sampled() -> str:
+    """What rocprofv3 writes of one process: two samples of a wait and one of an addition."""
     document = {
         "rocprofiler-sdk-tool": [
             {
@@ -334,7 +335,12 @@ def test_pc_samples_of_json_have_kernels_and_offsets(tmp_path: Path) -> None:
             }
         ]
     }
-    (folder / "ps_file_results.json").write_text(json.dumps(document))
+    return json.dumps(document)
+
+
+def test_pc_samples_of_json_have_kernels_and_offsets(tmp_path: Path) -> None:
+    folder = a_workload(tmp_path).with_dispatch("a", 10).write()
+    (folder / "ps_file_results.json").write_text(sampled())
 
     table = read_workload(folder)
     by_offset = pc_samples(table, SampleOrder.OFFSET).records()
@@ -345,6 +351,23 @@ def test_pc_samples_of_json_have_kernels_and_offsets(tmp_path: Path) -> None:
     ]
     assert [(row["count"], row["stalled"]) for row in by_offset] == [(1, 0), (2, 2)]
     assert pc_samples(table, kernels=frozenset({"other"})).rows == []
+
+
+def test_pc_samples_alone_of_several_processes_are_panel_21(tmp_path: Path) -> None:
+    folder = a_workload(tmp_path).with_dispatch("a", 10).write()
+    (folder / "pmc_perf.csv").unlink()
+    for pid in (12, 345):
+        (folder / f"{pid}_ps_file_results.json").write_text(sampled())
+
+    result = wavescope.counters(folder)
+
+    assert [table.name for table in result.tables] == ["0.1", "21.1"]
+    rows = result.table("21.1").records()
+    assert [(row["instruction"], row["count"], row["stalled"]) for row in rows] == [
+        ("s_waitcnt", 4, 4),
+        ("v_add", 2, 0),
+    ]
+    assert "samples of program counters and no counters" in result.findings[0].evidence
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '{"rocprofiler-sdk-tool": [{"strings": 3}]}'])

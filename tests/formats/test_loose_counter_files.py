@@ -49,6 +49,21 @@ def read(folder: Path, text: str, name: str = "out_counter_collection.csv") -> C
     return read_counter_file(path, wanted)
 
 
+def test_peaks_that_were_measured_beside_the_file_belong_to_it(tmp_path: Path) -> None:
+    (tmp_path / "roofline.csv").write_text("device,HBMBw\n0,4000.5\n")
+
+    assert read(tmp_path, WIDE).measured_peaks == {"device": 0.0, "HBMBw": 4000.5}
+
+
+def test_measured_peaks_that_cannot_be_read_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "roofline.csv").write_text("device,HBMBw\n0,fast\n")
+
+    table = read(tmp_path, WIDE)
+
+    assert table.measured_peaks == {}
+    assert "roofline.csv holds no measured peaks" in table.notes.sentences()
+
+
 def values_of(table: CounterTable) -> list[tuple[int, str, int | None, dict[str, float]]]:
     """Number, kernel, duration and counters of each dispatch, without what is not there."""
     counters = whole_counters(table, wanted)

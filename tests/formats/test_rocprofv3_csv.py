@@ -99,6 +99,28 @@ def test_a_kernel_trace_gives_ops_and_kernels(tmp_path: Path) -> None:
     assert trace.agents["gpu"].tolist() == [1]
 
 
+@pytest.mark.parametrize("ids", ["", '"Thread_Id","Dispatch_Id",'])
+def test_kernel_traces_of_the_first_versions(tmp_path: Path, ids: str) -> None:
+    """ROCm 6.2 has no dispatch ids, 6.4 and earlier have bare agents and other names of sizes."""
+    path = tmp_path / "5_kernel_trace.csv"
+    numbers = "77,1," if ids else ""
+    path.write_text(
+        f'"Kind","Agent_Id","Queue_Id",{ids}"Kernel_Id","Kernel_Name","Correlation_Id",'
+        '"Start_Timestamp","End_Timestamp","Private_Segment_Size","Group_Segment_Size",'
+        '"Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y",'
+        '"Grid_Size_Z"\n'
+        f'"KERNEL_DISPATCH",4,1,{numbers}15,"k(float*)",2,1000,1500,8,4360,256,1,1,1024,1,1\n'
+    )
+
+    trace = opened(path)
+
+    assert trace.ops["start_ns"].tolist() == [1000]
+    assert trace.ops["gpu"].tolist() == [4]
+    assert trace.ops["scratch_bytes"].tolist() == [8]
+    assert trace.ops["sequence"].tolist() == ([1] if ids else [-1])
+    assert trace.kernels["lds_bytes"].tolist() == [4360]
+
+
 def test_lds_is_the_kernels_static_one_and_not_claimed_for_the_launch(tmp_path: Path) -> None:
     text = KERNELS + kernel("f", 100, 150)
     trace = opened(write(tmp_path, out_kernel_trace=text))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import wavescope
 from wavescope.analyze.counters import NormalUnit
 from wavescope.analyze.counters.bound_findings import bound_findings
 from wavescope.analyze.counters.catalogue import catalogue_for
@@ -16,7 +17,6 @@ from wavescope.analyze.traffic import (
     TRAFFIC_COUNTERS,
     TrafficOptions,
     kernel_traffic,
-    traffic_result,
 )
 from wavescope.analyze.traffic.kernels import each_dispatch
 from wavescope.formats.counters import read_workload
@@ -113,12 +113,15 @@ WORKLOADS = [
 def test_analyze_and_traffic_agree_on_what_bounds_a_kernel(
     shared_data: Path, soc: str, name: str
 ) -> None:
-    table = read_workload(shared_data / "compute-workloads" / soc / name)
+    folder = shared_data / "compute-workloads" / soc / name
+    table = read_workload(folder)
     values = MetricValues(Measured(table, catalogue_for(table.chip)), NormalUnit.PER_KERNEL)
 
     (bound,) = bound_findings(values)
-    (traffic,) = traffic_result([table], TrafficOptions()).table("kernels").records()
+    found = wavescope.traffic(folder)
+    (traffic,) = found.table("kernels").records()
 
+    assert ("measured on this machine" in found.findings[0].evidence) == bool(table.measured_peaks)
     assert (bound.id == "counters.bound.hbm") == (traffic["verdict"] == "clean")
     published = bound.numbers.get("HBM_of_published_percent", bound.numbers["HBM_percent"])
     assert traffic["peak_percent"] == pytest.approx(published, rel=0.02)

@@ -107,6 +107,8 @@ class CounterReport:
 
         Of the memory chart it keeps the drawing alone: the rows are there, but not listed.
         """
+        if self.result.facts.get("dispatch_count") == 0:
+            return self  # samples alone are no more than that
         listed = [table for table in self.result.tables if table.name in _OVERVIEW]
         cut = [table.head(0) if table.name == _MEMORY_CHART else table for table in listed]
         return replace(self, result=self.result.with_only_tables(cut))

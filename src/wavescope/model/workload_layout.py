@@ -8,8 +8,8 @@
   summed up over all cycles
 - `timestamps.csv`: start and end of each dispatch, where `pmc_perf.csv` has none
 - `roofline.csv`: measured peaks, one row for each GPU
-- `ps_file_results.json`, `ps_file_*pc_sampling*.csv`: PC samples; `ps_file_kernel_trace.csv` names
-  the kernels of the latter
+- `ps_file_results.json`, `PID_ps_file_results.json`, `ps_file_*pc_sampling*.csv`: PC samples;
+  `ps_file_kernel_trace.csv` names the kernels of the latter
 - `wavescope_profile.json`: what `counters collect` has collected so far, and what went wrong
 - `profiling_config.yaml`, `log.txt`, `perfmon/`: how it was collected; the analysis needs none
 """
@@ -30,7 +30,8 @@ CEILINGS_FILE = "roofline.csv"
 MULTIPLEXING_FILE = "multiplexing.json"
 RECORD_FILE = "wavescope_profile.json"
 PC_SAMPLE_FILES = re.compile(r"ps_file_(\w*pc_sampling\w*)\.csv", re.ASCII)
-PC_SAMPLE_JSON = "ps_file_results.json"
+PC_SAMPLE_JSON = re.compile(r"(\d+_)?ps_file_results\.json", re.ASCII)
+"""From 3.8 on ROCm Compute Profiler writes one for each process, with its id in front."""
 PC_SAMPLE_KERNELS = "ps_file_kernel_trace.csv"
 
 KERNEL_NAME = "Kernel_Name"

@@ -25,7 +25,7 @@ def test_a_change_for_people_and_programs(run: Run, captures: tuple[Path, Path])
     found = json.loads(run("diff-att", *captures, "--json").out)
 
     assert text.code == 0
-    assert "a wave of B is 27.8 % slower than one of A" in text.out
+    assert "a wave of B takes 27.8 % more cycles than one of A" in text.out
     assert [table["name"] for table in found["tables"]] == ["kinds", "lines", "instructions"]
 
 
@@ -40,7 +40,7 @@ def test_hotspots_compare_too(run: Run, captures: tuple[Path, Path]) -> None:
     ran = run("hotspots", "--diff", *captures)
 
     assert ran.code == 0
-    assert "a wave of B is 27.8 % slower than one of A" in ran.out
+    assert "a wave of B takes 27.8 % more cycles than one of A" in ran.out
     assert run("hotspots", "--diff", captures[0]).code == 2
 
 

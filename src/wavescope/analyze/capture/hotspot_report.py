@@ -10,7 +10,7 @@ import numpy as np
 from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows
 from wavescope.analyze.capture.coverage import capture_coverage
 from wavescope.analyze.capture.entry_lines import EntryLine, entry_lines
-from wavescope.analyze.capture.idle_waves import found_no_work, no_work_finding
+from wavescope.analyze.capture.idle_waves import told_nothing
 from wavescope.analyze.capture.source_lines import (
     NO_SOURCE,
     ContextSize,
@@ -321,8 +321,8 @@ def _wait_table(analysis: CaptureAnalysis) -> ResultTable:
 
 
 def _findings(analysis: CaptureAnalysis, entries: list[EntryLine]) -> list[Finding]:
-    if found_no_work(analysis):
-        return [no_work_finding(analysis)]
+    if (nothing := told_nothing(analysis)) is not None:
+        return [nothing]
     findings: list[Finding] = []
     total = analysis.total_stall
     if entries and total:
@@ -358,7 +358,7 @@ def _findings(analysis: CaptureAnalysis, entries: list[EntryLine]) -> list[Findi
                 "no-stall",
                 Severity.WARNING,
                 "No instruction stalled",
-                "every row of code.json has 0 stall cycles: nothing was traced, or nothing ran",
+                "no executed row of code.json has stall cycles",
             )
         )
     return findings

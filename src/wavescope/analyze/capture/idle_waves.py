@@ -1,4 +1,4 @@
-"""Waves that found no work: they left early and stored nothing, so their stall tells nothing.
+"""Captures that tell nothing of the kernel: no wave was traced, or those that were had no work.
 
 Kernels check at their beginning whether there is a tile, sequence or expert for a wave. Where all
 traced waves left at such a check, the trace holds a few rows of the prologue and not the kernel.
@@ -17,6 +17,35 @@ FEW_ROWS_PERCENT = 10.0
 """Of the kernel's instructions: waves that did the kernel's work executed more of them."""
 _EFFECTS = (Kind.VMEM_STORE, Kind.ATOMIC, Kind.EXPORT)
 NO_WORK = "capture-no-work"
+NO_WAVES = "capture-no-waves"
+
+
+def told_nothing(analysis: CaptureAnalysis) -> Finding | None:
+    """What to say, and nothing else, of a capture that tells nothing; None for all others."""
+    if _saw_no_wave(analysis):
+        return _no_waves_finding(analysis)
+    return _no_work_finding(analysis) if found_no_work(analysis) else None
+
+
+def _saw_no_wave(analysis: CaptureAnalysis) -> bool:
+    """Whether there is only the kernel's disassembly, which rocprofv3 writes for want of waves."""
+    if analysis.instructions.measure is Measure.SAMPLES or len(analysis.waves):
+        return False
+    return bool((~analysis.instructions.is_label).any()) and not analysis.executed_rows.any()
+
+
+def _no_waves_finding(analysis: CaptureAnalysis) -> Finding:
+    rows = int((~analysis.instructions.is_label).sum())
+    return Finding(
+        NO_WAVES,
+        Severity.WARNING,
+        "No wave was traced: no instruction has an execution",
+        f"the capture holds {rows:,} instructions of the kernel without any times: the traced "
+        "compute unit had no wave of it, or the data was lost",
+        "trace a launch that fills the GPU, or other compute units: `wavescope capture` with "
+        "--cu, --simd 0xf or a wider --se-mask such as 0x11111111",
+        numbers={"rows": rows},
+    )
 
 
 def found_no_work(analysis: CaptureAnalysis) -> bool:
@@ -31,7 +60,7 @@ def found_no_work(analysis: CaptureAnalysis) -> bool:
     return bool(effects.any()) and not bool((effects & executed).any()) and _ended(analysis)
 
 
-def no_work_finding(analysis: CaptureAnalysis) -> Finding:
+def _no_work_finding(analysis: CaptureAnalysis) -> Finding:
     """The one thing to say of such a capture."""
     rows = int((~analysis.instructions.is_label).sum())
     ran = int(analysis.executed_rows.sum())

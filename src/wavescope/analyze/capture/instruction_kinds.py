@@ -29,6 +29,8 @@ _PAIR = re.compile(r"s_wait_([a-z]+cnt)_([a-z]+cnt)\s+(0x[0-9a-f]{1,8}|\d{1,8})"
 _NOT_MEMORY = ("s_waitcnt_depctr", "s_wait_alu", "s_wait_event")
 _TO_LDS = re.compile(r"\blds\b", re.ASCII)
 _STACK = re.compile(r"\boff, s\[0:3\], s3[23]\b", re.ASCII)
+_KERNEL_STACK = re.compile(r"buffer_(load|store)\w* v\S+, (off, s\[0:3\], 0\b.*)", re.ASCII)
+"""Of kernels, which have no stack pointer, where scratch memory is reached by a descriptor."""
 _OPERAND = re.compile(r"\b([va])(?:(\d{1,3})\b|\[(\d{1,3}):(\d{1,3})\])", re.ASCII)
 _WRITES_NOTHING = re.compile(
     r"(buffer|tbuffer|global|flat|scratch|image)_(store|atomic)|ds_(write|store|add|nop)|v_cmp|s_|exp"
@@ -260,7 +262,24 @@ def instruction_kinds(instructions: Instructions, family: IsaFamily) -> Codes:
         if code is None:
             code = known[text] = CODE_OF[_refined(KINDS[found[row]], text.lower(), family)]
         found[row] = code
+    found[_kernel_stack(instructions, rows.tolist())] = CODE_OF[Kind.SCRATCH]
     return found
+
+
+def _kernel_stack(instructions: Instructions, rows: Sequence[int]) -> list[int]:
+    """Those of `rows` that access the stack of a kernel: places both written and read.
+
+    All lanes give the same address, which is one place for each of them in scratch memory only.
+    """
+    accesses = [
+        (row, access[1], access[2])
+        for row in rows
+        if (access := _KERNEL_STACK.match(instructions.text[row].strip().lower()))
+    ]
+    read, written = (
+        {place for _, what, place in accesses if what == kind} for kind in ("load", "store")
+    )
+    return [row for row, _, place in accesses if place in read & written]
 
 
 def rows_of_kinds(

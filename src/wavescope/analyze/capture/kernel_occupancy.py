@@ -193,11 +193,18 @@ def _measured_findings(found: TracedOccupancy) -> list[Finding]:
                 "fewer waves run at once than would fit",
                 f"{found.measured.mean_while_busy:.2f} waves per busy SIMD on average, "
                 f"{peak} at most, {theory:g} would fit",
-                "the grid is small, waves end unevenly or workgroups start late; registers and LDS "
-                "are not what keeps waves away",
+                "the grid is small, waves end unevenly or workgroups start late"
+                + _what_keeps_no_waves_away(found),
             )
         ]
     return []
+
+
+def _what_keeps_no_waves_away(found: TracedOccupancy) -> str:
+    """What files state and allows more waves than there were; what they do not may be the cause."""
+    if found.is_lds_known:
+        return "; registers and LDS are not what keeps waves away"
+    return "; or LDS keeps waves away: how much a workgroup takes is not known"
 
 
 def _within(chip: Chip, resources: KernelResources) -> KernelResources:

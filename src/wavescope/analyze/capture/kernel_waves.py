@@ -11,7 +11,15 @@ from functools import cached_property
 
 import numpy as np
 
-from wavescope.model.capture import Capture, Flags, Integers, Rows, WaveOccupancy, Waves
+from wavescope.model.capture import (
+    Capture,
+    Flags,
+    Integers,
+    KernelFacts,
+    Rows,
+    WaveOccupancy,
+    Waves,
+)
 from wavescope.names.kernel_names import kernel_key
 
 EARLY_EXIT_PERCENT = 5.0
@@ -65,6 +73,17 @@ class KernelWaves:
         finish = np.zeros(len(units), np.int64)
         np.maximum.at(finish, unit.reshape(-1), self.end_since_start)
         return finish
+
+
+def waves_of_launch(facts: KernelFacts, wave_size: int) -> int | None:
+    """How many waves a launch has: those of its workgroups; None where its size is not known."""
+    grid, group = facts.grid_size, facts.workgroup_size
+    if not grid or not group:
+        return None
+    groups = 1
+    for items, size in zip(grid, group, strict=True):
+        groups *= -(-max(items, 1) // max(size, 1))
+    return groups * -(-int(np.prod([max(size, 1) for size in group])) // wave_size)
 
 
 def kernel_waves(capture: Capture) -> KernelWaves:

@@ -36,7 +36,7 @@ def chosen_rows(
     gpus: Sequence[str] = (),
     pattern: str = "",
 ) -> NDArray[np.bool_]:
-    """Which dispatches all filters leave; nothing left is a usage error.
+    """Which dispatches all filters leave; nothing left of some is a usage error.
 
     `kernels` are ids or parts of names, `pattern` is found somewhere in the name.
     """
@@ -52,7 +52,7 @@ def chosen_rows(
         chosen &= _dispatch_mask(table.dispatch_ids, dispatches)
     if gpus:
         chosen &= np.isin(table.gpu_ids, [_gpu_id(table, text) for text in gpus])
-    if not chosen.any():
+    if table.count and not chosen.any():
         raise UsageError(
             f"no dispatch of {table.path} passes the filters",
             hint="`wavescope counters -p DIR --list-stats` lists kernels, dispatches and GPUs",

@@ -45,6 +45,9 @@ TITLES = {
     "q3": "Q3",
 }
 
+SAMPLES = "21.1"
+"""The table of sampled program counters."""
+
 
 @dataclass(frozen=True)
 class CounterOptions:
@@ -87,6 +90,8 @@ class Analysis:
 def analyzed(workload: CounterTable, catalogue: Catalogue, options: CounterOptions) -> Analysis:
     """The metrics of `workload` that `options` asks for."""
     blocks = chosen_blocks(catalogue, options.blocks)
+    if not workload.count:  # only program counters were sampled
+        blocks = frozenset({SAMPLES})
     chosen = chosen_rows(
         workload, options.kernels, options.dispatches, options.gpus, options.kernel
     )
@@ -156,7 +161,7 @@ def _other_tables(analysis: Analysis, options: CounterOptions) -> list[ResultTab
         tables.append(system_info(workload))
     if wants(blocks, "4.1") or wants(blocks, "4.2"):
         tables += [table for table in roofline_tables(analysis.values) if wants(blocks, table.name)]
-    if wants(blocks, "21.1") and (workload.pc_samples or blocks):
+    if wants(blocks, SAMPLES) and (workload.pc_samples or blocks):
         names = analysis.selected.kernel_names
         chosen = frozenset(names[code] for code in set(analysis.selected.kernel_codes.tolist()))
         kernels = chosen if options.kernels or options.kernel else None

@@ -121,7 +121,9 @@ def run_pc_sampling(rocprofv3: Path, request: PassRequest, how: PcSampling) -> P
     command = sampling_command(rocprofv3, folder, how, request.command)
     end = launch(command, dict(os.environ), patience=request.patience)
     written = [path.name for path in folder.glob(f"{_PREFIX}_*")]
-    has_samples = any(name == PC_SAMPLE_JSON or PC_SAMPLE_FILES.fullmatch(name) for name in written)
+    has_samples = any(
+        PC_SAMPLE_JSON.fullmatch(name) or PC_SAMPLE_FILES.fullmatch(name) for name in written
+    )
     failure = "" if has_samples else "no samples were written"
     if end.exit_code and not has_samples:
         failure = f"rocprofv3 ended with {end.words}"

@@ -184,9 +184,8 @@ def _arguments(name: str) -> str:
 
 
 def _resources(row: Row) -> tuple[str | None, ...]:
-    return tuple(
-        row.get(name) for name in ("vgpr_count", "accum_vgpr_count", "sgpr_count", "lds_block_size")
-    )
+    names = ("vgpr_count", "accum_vgpr_count", "sgpr_count", "lds_block_size", "group_segment_size")
+    return tuple(row.get(name) for name in names)
 
 
 def _csv_facts(row: Row, origin: str, *, is_certain: bool) -> KernelFacts:
@@ -197,8 +196,8 @@ def _csv_facts(row: Row, origin: str, *, is_certain: bool) -> KernelFacts:
         vgpr_count=_number(row, "vgpr_count", "arch_vgpr_count"),
         accum_vgpr_count=_number(row, "accum_vgpr_count"),
         sgpr_count=_number(row, "sgpr_count"),
-        lds_bytes=_number(row, "lds_block_size", "lds_size"),
-        scratch_bytes=_number(row, "scratch_size"),
+        lds_bytes=_number(row, "lds_block_size", "lds_size", "group_segment_size"),
+        scratch_bytes=_number(row, "scratch_size", "private_segment_size"),
         workgroup_size=_size(row, "workgroup_size"),
         grid_size=_size(row, "grid_size"),
         start_ns=_number(row, "start_timestamp"),

@@ -13,7 +13,7 @@ from wavescope.errors import UnreadableInputError
 from wavescope.files import ByteStream
 from wavescope.formats.counters.counter_columns import CounterColumns, Wanted
 from wavescope.formats.counters.counter_csv import read_counter_csv
-from wavescope.formats.counters.machine_files import machine_beside
+from wavescope.formats.counters.machine_files import ceilings_in, machine_beside
 from wavescope.formats.csv_blocks import column_names
 from wavescope.model.counters import MEMORY_COUNTERS_HINT, CounterTable, counter_name
 from wavescope.model.workload_layout import KERNEL_NAME
@@ -53,7 +53,7 @@ def read_counter_files(
 
 
 def read_counter_file(path: Path, wanted: Wanted) -> CounterTable:
-    """The dispatches of one CSV with the chip that the files beside it name."""
+    """The dispatches of one CSV with the chip, and measured peaks, of the files beside it."""
 
     def is_wanted(column: str) -> bool:
         name = counter_name(column)
@@ -64,7 +64,11 @@ def read_counter_file(path: Path, wanted: Wanted) -> CounterTable:
     for name in table.counters:
         counted |= table.columns[name] >= 0
     chip, product = machine_beside(path)
-    return replace(table.rows(counted), system={"gpu_arch": chip, "gpu_model": product})
+    return replace(
+        table.rows(counted),
+        system={"gpu_arch": chip, "gpu_model": product},
+        ceilings=ceilings_in(path.parent, table.notes),
+    )
 
 
 def is_counter_csv(path: Path) -> bool:

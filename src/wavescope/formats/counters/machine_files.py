@@ -18,7 +18,7 @@ from wavescope.formats.counters.number_rows import real_number
 from wavescope.formats.csv_blocks import MOST_COLUMNS, CsvBlocks
 from wavescope.model.derived_specs import derived_specs
 from wavescope.model.progress import Notes
-from wavescope.model.workload_layout import SYSTEM_FILE, present_fact
+from wavescope.model.workload_layout import CEILINGS_FILE, SYSTEM_FILE, present_fact
 
 _FILE_LIMIT = 1_000
 _LARGEST_BYTES = 4 << 20
@@ -123,7 +123,17 @@ def numeric_facts(system: Mapping[str, str], notes: Notes) -> dict[str, float]:
     return facts
 
 
-def read_ceilings(path: Path, notes: Notes) -> list[dict[str, float]]:
+def ceilings_in(folder: Path, notes: Notes) -> list[dict[str, float]]:
+    """The peaks that a benchmark measured on the machine; none with a note where unreadable."""
+    path = folder / CEILINGS_FILE
+    try:
+        return _ceilings_of(path, notes) if path.is_file() else []
+    except UnreadableInputError as error:
+        notes.add(f"{CEILINGS_FILE} was left out: {error.reason}")
+        return []
+
+
+def _ceilings_of(path: Path, notes: Notes) -> list[dict[str, float]]:
     """The measured peaks of each GPU by column name; rows that hold none are noted."""
     spelled = {slip: name for name, slip in _SPELLED_ELSEWHERE.items()}
     found = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,46 +35,54 @@ class _Seen(NamedTuple):
 class _Place:
     """What was seen at one instruction."""
 
-    __slots__ = ("count", "issued", "reasons")
+    __slots__ = ("count", "issued", "knows_stalls", "reasons")
 
     def __init__(self) -> None:
         self.count = 0
         self.issued = 0
+        self.knows_stalls = False
         self.reasons: Counter[str] = Counter()
+
+
+_Places = dict[tuple[str, int | None, str, str], _Place]
 
 
 def read_pc_samples(folder: Path, names: Sequence[str], notes: Notes) -> list[PcSample]:
     """How often each instruction was seen; JSON is preferred where both are there."""
-    if PC_SAMPLE_JSON in names:
-        chosen = [PC_SAMPLE_JSON]
-    else:
-        chosen = [name for name in names if PC_SAMPLE_FILES.fullmatch(name)]
-    samples: list[PcSample] = []
+    chosen = [name for name in names if PC_SAMPLE_JSON.fullmatch(name)] or [
+        name for name in names if PC_SAMPLE_FILES.fullmatch(name)
+    ]
+    places: _Places = {}
     for name in chosen:
-        samples += _readable(folder, name, names, notes)
-    return samples
+        with _noting(name, notes):
+            _count(_samples(folder, name, names), places)
+    return _counted(places)
 
 
-def _readable(folder: Path, name: str, names: Sequence[str], notes: Notes) -> list[PcSample]:
+@contextmanager
+def _noting(name: str, notes: Notes) -> Iterator[None]:
+    """What cannot be read of a file becomes a note."""
     try:
-        return _counted(_samples(folder, name, names))
+        yield
     except UnreadableInputError as error:
         notes.add(f"{name} was left out: {error.reason}")
-        return []
+
+
+def is_sample_file(name: str) -> bool:
+    """Whether a file of this name holds samples."""
+    return bool(PC_SAMPLE_JSON.fullmatch(name) or PC_SAMPLE_FILES.fullmatch(name))
 
 
 def _samples(folder: Path, name: str, names: Sequence[str]) -> Iterator[_Seen]:
     path = folder / name
-    if name == PC_SAMPLE_JSON:
+    if PC_SAMPLE_JSON.fullmatch(name):
         return _json_samples(path)
     kernels = _kernels(folder / PC_SAMPLE_KERNELS) if PC_SAMPLE_KERNELS in names else {}
     return _csv_samples(path, kernels)
 
 
-def _counted(samples: Iterable[_Seen]) -> list[PcSample]:
-    """One entry for each place in the order of first appearance."""
-    places: dict[tuple[str, int | None, str, str], _Place] = {}
-    knows_stalls = False
+def _count(samples: Iterable[_Seen], places: _Places) -> None:
+    """Add samples to the places where they were taken."""
     for sample in samples:
         key = sample[:4]
         place = places.get(key)
@@ -85,10 +94,15 @@ def _counted(samples: Iterable[_Seen]) -> list[PcSample]:
             place = places[key] = _Place()
         place.count += 1
         if sample.issued is not None:
-            knows_stalls = True
+            place.knows_stalls = True
             place.issued += sample.issued
             if sample.stall_reason not in _NO_STALL:
                 place.reasons[sample.stall_reason] += 1
+
+
+def _counted(places: _Places) -> list[PcSample]:
+    """One entry for each place in the order of first appearance."""
+    knows_stalls = any(place.knows_stalls for place in places.values())
     return [
         PcSample(
             *key,

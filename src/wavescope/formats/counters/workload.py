@@ -17,7 +17,7 @@ from wavescope.formats.counters.counter_csv import (
     read_long_form,
     read_wide_form,
 )
-from wavescope.formats.counters.machine_files import numeric_facts, read_ceilings, read_system
+from wavescope.formats.counters.machine_files import ceilings_in, numeric_facts, read_system
 from wavescope.formats.counters.passes import (
     Pairing,
     complete_multiplexed,
@@ -26,13 +26,12 @@ from wavescope.formats.counters.passes import (
     joined,
     placed,
 )
-from wavescope.formats.counters.pc_samples import read_pc_samples
+from wavescope.formats.counters.pc_samples import is_sample_file, read_pc_samples
 from wavescope.model.counters import ACCUMULATED, CounterTable, Floats
 from wavescope.model.progress import Notes
 from wavescope.model.workload_layout import (
     ACCUMULATOR,
     ACCUMULATOR_SUFFIX,
-    CEILINGS_FILE,
     COUNTER,
     JOINED_FILE,
     LEVEL_FILES,
@@ -62,7 +61,7 @@ def read_workload(path: Path) -> CounterTable:
     for note in profile_notes(folder):
         notes.add(note)
     main = _main_table(folder, names, notes)
-    if not main.count:
+    if not main.count and not any(map(is_sample_file, names)):
         raise UnreadableInputError(
             main.path,
             "it holds no dispatches",
@@ -77,7 +76,7 @@ def read_workload(path: Path) -> CounterTable:
     return replace(
         table,
         durations_ns=_durations(table, folder, names),
-        ceilings=_ceilings(folder, names, notes),
+        ceilings=ceilings_in(folder, notes),
         pc_samples=read_pc_samples(folder, names, notes),
     )
 
@@ -126,7 +125,11 @@ def _file_names(folder: Path) -> list[str]:
 
 
 def _is_counter_file(name: str) -> bool:
-    return name == JOINED_FILE or bool(PASS_FILES.fullmatch(name) or LEVEL_FILES.fullmatch(name))
+    return (
+        name == JOINED_FILE
+        or bool(PASS_FILES.fullmatch(name) or LEVEL_FILES.fullmatch(name))
+        or is_sample_file(name)
+    )
 
 
 def _main_table(folder: Path, names: Sequence[str], notes: Notes) -> CounterTable:
@@ -136,6 +139,8 @@ def _main_table(folder: Path, names: Sequence[str], notes: Notes) -> CounterTabl
         return _noted(read_long_form([path]) if is_long_form(path) else read_wide_form(path), notes)
     paths = [folder / name for name in names if PASS_FILES.fullmatch(name)]
     paths = paths or [folder / name for name in names if LEVEL_FILES.fullmatch(name)]
+    if not paths:
+        return _without_dispatches(folder)
     long, wide = _by_form(paths)
     before = len(notes)
     tables = _readable(wide, notes)
@@ -145,6 +150,12 @@ def _main_table(folder: Path, names: Sequence[str], notes: Notes) -> CounterTabl
         hint = "; ".join(notes.sentences()[before:])
         raise UnreadableInputError(folder, "no pass holds any dispatch", hint=hint)
     return _presently_named(joined(tables, notes))
+
+
+def _without_dispatches(folder: Path) -> CounterTable:
+    """The table of a folder that holds nothing but samples."""
+    none = np.empty(0, np.int64)
+    return CounterTable(str(folder), [], none, none, none, np.empty(0))
 
 
 def _noted(table: CounterTable, notes: Notes) -> CounterTable:
@@ -249,18 +260,12 @@ def _durations(table: CounterTable, folder: Path, names: Sequence[str]) -> Float
         if times and has_times(times[0]) and times[0].count == table.count:
             table.notes.add(f"times are those of {TIMES_FILE}")
             return times[0].durations_ns
-    table.notes.add("no dispatch has times: what needs durations is not available")
+    table.notes.add(
+        "no dispatch has times: what needs durations is not available"
+        if table.count
+        else "it holds samples of program counters and no counters: panel 21 is all there is"
+    )
     return table.durations_ns
-
-
-def _ceilings(folder: Path, names: Sequence[str], notes: Notes) -> list[dict[str, float]]:
-    if CEILINGS_FILE not in names:
-        return []
-    try:
-        return read_ceilings(folder / CEILINGS_FILE, notes)
-    except UnreadableInputError as error:
-        notes.add(f"{CEILINGS_FILE} was left out: {error.reason}")
-        return []
 
 
 def profile_notes(folder: Path) -> list[str]:

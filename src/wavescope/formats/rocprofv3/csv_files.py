@@ -29,7 +29,7 @@ class CsvKind(enum.Enum):
 
     AGENTS = ("node_id", "logical_node_id", "agent_type")
     COUNTERS = ("correlation_id", "dispatch_id", "agent_id", "kernel_name", "counter_name")
-    KERNELS = ("agent_id", "dispatch_id", "kernel_name", "start_timestamp")
+    KERNELS = ("agent_id", "kernel_name", "start_timestamp", "end_timestamp")
     COPIES = ("direction", "source_agent_id", "start_timestamp")
     SCRATCH = ("operation", "alloc_flags", "start_timestamp")
     ALLOCATIONS = ("operation", "address", "start_timestamp")

@@ -43,6 +43,9 @@ _ORDER = (
     CsvKind.COUNTERS,
 )
 _FREE_TEXT = ("kernel_name", "function")
+_LDS_SIZE = ("lds_block_size", "group_segment_size")
+_SCRATCH_SIZE = ("scratch_size", "private_segment_size")
+"""The second names are those of ROCm 6.2 to 6.4."""
 
 
 def open_rocprofv3_csv(path: Path) -> TraceSource:
@@ -198,7 +201,7 @@ class GroupReader:
             "name": names,
             "type": np.full(columns.row_count, self._strings.code(KERNEL_TYPE)),
             "kernel": self._kernel_rows(process, columns, names),
-            "scratch_bytes": columns.integers("scratch_size"),
+            "scratch_bytes": columns.integers(*_SCRATCH_SIZE),
             "grid_x": columns.integers("grid_size_x", "grid_size"),
             "grid_y": columns.integers("grid_size_y"),
             "grid_z": columns.integers("grid_size_z"),
@@ -234,8 +237,8 @@ class GroupReader:
                     "vgprs": columns.integers("vgpr_count")[rows],
                     "agprs": columns.integers("accum_vgpr_count")[rows],
                     "sgprs": columns.integers("sgpr_count")[rows],
-                    "lds_bytes": columns.integers("lds_block_size")[rows],
-                    "scratch_bytes": columns.integers("scratch_size")[rows],
+                    "lds_bytes": columns.integers(*_LDS_SIZE)[rows],
+                    "scratch_bytes": columns.integers(*_SCRATCH_SIZE)[rows],
                 },
             )
             self._kernels.update(zip(first_rows, added.tolist(), strict=True))
@@ -244,7 +247,8 @@ class GroupReader:
     def _kernel_trace(self, process: int, columns: CsvColumns) -> None:
         dispatches = self._dispatches(process, columns)
         ids, kept = self._rows.add_ops(process, dispatches)
-        if any(kind is CsvKind.COUNTERS for kind, _ in self._group.files):
+        has_counters = any(kind is CsvKind.COUNTERS for kind, _ in self._group.files)
+        if has_counters and "dispatch_id" in columns:
             self._counters_of(process).add_dispatches(dispatches["sequence"][kept], ids)
 
     def _copies(self, process: int, columns: CsvColumns) -> None:

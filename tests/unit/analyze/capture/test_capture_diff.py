@@ -88,7 +88,7 @@ def test_cycles_are_per_wave(tmp_path: Path) -> None:
     assert result.facts["cycles_per_wave_a"] == 112
     assert result.facts["cycles_per_wave_b"] == 52
     assert result.facts["change_percent"] == pytest.approx(-53.57, abs=0.01)
-    assert result.findings[0].title == "a wave of B is 53.6 % faster than one of A"
+    assert result.findings[0].title == "a wave of B takes 53.6 % fewer cycles than one of A"
     assert result.table("kinds").rows[0] == ("VMEM-wait", 100.0, 40.0, -60.0)
 
 
@@ -133,8 +133,43 @@ def test_the_same_capture_twice_changes_nothing(tmp_path: Path) -> None:
     result = diff(a_kernel(100), a_kernel(100), tmp_path)
 
     assert result.facts["change_percent"] == 0
-    assert result.findings[0].title == "a wave of B is as fast as one of A"
+    assert result.findings[0].title == "a wave of B takes as many cycles as one of A"
     assert all(row[5] == 0 for row in result.table("instructions").rows)
+
+
+def test_the_same_code_that_went_round_more_often_did_other_work(tmp_path: Path) -> None:
+    before, after = a_kernel(100), a_kernel(100)
+    after.waves[0].steps *= 3
+
+    verdict, doubt = diff(before, after, tmp_path).findings
+
+    assert "3 and 9 instructions executed" in verdict.evidence
+    assert doubt.title == "the same code did another amount of work"
+
+
+def test_launches_of_other_sizes_are_compared_by_their_durations(tmp_path: Path) -> None:
+    size = {"Workgroup_Size_X": 64, "Workgroup_Size_Y": 1, "Workgroup_Size_Z": 1}
+    size |= {"Grid_Size_Y": 1, "Grid_Size_Z": 1, "Start_Timestamp": 1_000}
+    before, after = a_kernel(100).with_agent(Name="gfx942"), a_kernel(200).with_agent(Name="gfx942")
+    before.with_kernel_row(**size, Grid_Size_X=64_000, End_Timestamp=31_000)
+    after.with_kernel_row(**size, Grid_Size_X=32_000, End_Timestamp=26_000)
+
+    verdict, doubt = diff(before, after, tmp_path).findings
+
+    assert verdict.title == "a wave of B takes 89.3 % more cycles than one of A"
+    assert "the launch took 30.00 us in A and 25.00 us in B" in verdict.evidence
+    assert verdict.numbers["launch_ns_b"] == 25_000
+    assert doubt.title == "the launches have different numbers of waves"
+    assert doubt.evidence.startswith("1,000 in A, 500 in B")
+
+
+def test_a_capture_that_tells_nothing_raises_a_doubt(tmp_path: Path) -> None:
+    nothing = a_kernel(100)
+    nothing.waves.clear()
+
+    titles = [finding.title for finding in diff(a_kernel(100), nothing, tmp_path).findings]
+
+    assert "B tells nothing of the kernel" in titles
 
 
 def test_captures_that_do_not_belong_together_raise_doubts(tmp_path: Path) -> None:

@@ -56,6 +56,14 @@ def test_a_kernel_that_asks_for_all_of_memory_has_nothing_to_gain_in_loads(tmp_p
     assert finding.numbers["requested_tb_per_s"] == pytest.approx(8.5, abs=0.01)
 
 
+def test_more_than_memory_can_give_comes_from_caches_and_bounds_nothing(tmp_path: Path) -> None:
+    load, why = findings_of(a_copy(24.0), tmp_path)
+
+    assert (load.id, why.id) == ("exposed-load", "memory-bound-why")
+    assert load.gain_percent == pytest.approx(98.4)
+    assert "requests 24.0 of 8.0 TB/s (MI350X), of which caches serve at least 67 %" in why.evidence
+
+
 def test_what_memory_leaves_is_all_there_is_to_gain(tmp_path: Path) -> None:
     full, load = findings_of(a_copy(6.0), tmp_path)
 

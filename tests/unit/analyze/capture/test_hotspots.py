@@ -272,7 +272,7 @@ def test_an_empty_trace_gives_an_empty_report() -> None:
 
 
 def test_zero_cycles_are_said() -> None:
-    result = report(a_capture().with_code("s_nop 0"))
+    result = report(a_capture().with_code("s_nop 0").with_wave([step(1)]))
 
     assert [finding.id for finding in result.findings] == ["no-stall"]
 

@@ -46,6 +46,18 @@ def test_hotspots_say_it_first_and_nothing_else_of_the_stall(tmp_path: Path) -> 
     assert [finding.id for finding in result.findings] == ["capture-no-work"]
 
 
+def test_a_disassembly_without_executions_is_all_that_there_is(tmp_path: Path) -> None:
+    capture = analysis(a_kernel(STORE), tmp_path)
+
+    plan, spots = plan_result(capture), hotspots(capture)
+
+    assert [finding.id for finding in plan.findings] == ["capture-no-waves"]
+    assert [finding.id for finding in spots.findings] == ["capture-no-waves"]
+    (finding,) = plan.findings
+    assert finding.title == "No wave was traced: no instruction has an execution"
+    assert finding.numbers == {"rows": 65}
+
+
 def test_without_wave_files_rows_tell_it(tmp_path: Path) -> None:
     folder = tmp_path / "whole"
     capture = leaving(a_kernel(STORE))

@@ -146,6 +146,21 @@ def test_lds_is_read_from_the_kernel_trace_however_it_spells_the_kernel(
     assert found.occupancy.resources.lds_bytes == 16_384
 
 
+def test_lds_of_a_kernel_trace_by_its_first_name(tmp_path: Path) -> None:
+    capture = a_traced_kernel()
+    capture.kernel_row = None
+    folder = capture.write(tmp_path)
+    (tmp_path / "out_kernel_trace.csv").write_text(
+        "Kind,Agent_Id,Queue_Id,Dispatch_Id,Kernel_Name,Private_Segment_Size,Group_Segment_Size,"
+        f"Workgroup_Size_X\nKERNEL_DISPATCH,4,1,1,{capture.demangled},16,4360,256\n"
+    )
+
+    facts = load_capture(find_captures([folder])[0]).kernel_facts
+
+    assert facts is not None
+    assert (facts.lds_bytes, facts.scratch_bytes) == (4360, 16)
+
+
 def test_registers_are_counted_to_the_end_of_ranges() -> None:
     texts = [
         "; v_label v300",
@@ -287,7 +302,21 @@ def test_waves_that_are_not_there_are_named(tmp_path: Path) -> None:
 
     result = traced_occupancy_result(loaded(builder, tmp_path), StatedResources())
 
-    assert "occupancy-not-reached" in [finding.id for finding in result.findings]
+    (finding,) = [each for each in result.findings if each.id == "occupancy-not-reached"]
+    assert finding.suggestion.endswith("registers and LDS are not what keeps waves away")
+
+
+def test_unknown_lds_may_be_what_keeps_waves_away(tmp_path: Path) -> None:
+    builder = a_traced_kernel()
+    builder.kernel_row = {"VGPR_Count": 32, "Accum_VGPR_Count": 0, "Workgroup_Size_X": 256}
+    builder.code[0] = ("ds_read_b32 v0, v1", "")
+
+    result = traced_occupancy_result(loaded(builder, tmp_path), StatedResources())
+
+    (finding,) = [each for each in result.findings if each.id == "occupancy-not-reached"]
+    assert finding.suggestion.endswith(
+        "or LDS keeps waves away: how much a workgroup takes is not known"
+    )
 
 
 def test_absurd_facts_are_cut_with_a_note(tmp_path: Path) -> None:

@@ -80,6 +80,14 @@ def test_a_load_in_a_loop_without_matrix_instructions_is_none_of_them(tmp_path: 
     assert "arrives after 204" in found.evidence
 
 
+def test_matrix_instructions_that_no_wave_reached_make_no_matrix_loop(tmp_path: Path) -> None:
+    steps = [step(1), step(2, stall=200), step(3), step(6)]
+    capture = a_loop(steps, 3, LOAD, WAIT, "s_cbranch_scc0 2", MFMA, MFMA, LOOP)
+    context = a_context(capture, tmp_path)
+
+    assert found_by(load_in_matrix_loop.find, context) == []
+
+
 def test_a_load_after_which_none_is_left_is_not_to_be_issued_earlier(tmp_path: Path) -> None:
     waits = [step(1), step(2), step(3, stall=400), step(4)]
     last = a_capture().with_code(LOAD, LOAD, WAIT, "v_add_f32 v0, v1, v2").with_wave(waits)
@@ -237,6 +245,21 @@ def test_a_barrier_shows_what_its_last_wave_waited_for(tmp_path: Path) -> None:
     assert "shows at `s_barrier` (row 3), `s_waitcnt vmcnt(0)` (row 2)" in load.evidence
 
 
+def test_of_several_waits_before_a_barrier_the_longest_is_to_blame(tmp_path: Path) -> None:
+    shuffle = ("ds_bpermute_b32 v2, v3, v8", "s_waitcnt lgkmcnt(0)")
+    capture = a_capture().with_code(LOAD, WAIT, *shuffle, "s_barrier", "s_endpgm")
+    for simd in range(4):
+        load, barrier = (700, 0) if simd == 3 else (100, 600)
+        steps = [step(1), step(2, stall=load), step(3), step(4, stall=60), step(5, stall=barrier)]
+        capture.with_wave([*steps, step(6, issue=40)], simd=simd)
+    context = a_context(capture, tmp_path)
+
+    (load_item,) = found_by(exposed_load.find, context)
+
+    assert found_by(barrier_skew.find, context) == []
+    assert exposed_of(context, load_item) == 3 * (100 + 600) + 700
+
+
 def test_a_wave_that_is_late_for_other_reasons_is_what_the_barrier_waits_for(
     tmp_path: Path,
 ) -> None:
@@ -322,6 +345,32 @@ def test_spills(tmp_path: Path) -> None:
 
     assert exposed_of(context, found) == 120
     assert "1 scratch instructions executed 1 times, 64 bytes per work-item" in found.evidence
+
+
+def test_a_kernels_own_stack_is_spilled_to_without_a_stack_pointer(tmp_path: Path) -> None:
+    place = "off, s[0:3], 0 offset:4"
+    code = (f"buffer_store_dword v40, {place}", f"buffer_load_dword v40, {place}", WAIT)
+    capture = a_capture().with_code(*code)
+    capture.with_wave([step(1), step(2), step(3, stall=100)])
+    one_way = a_capture().with_code(f"buffer_load_dword v40, {place}", WAIT)
+    one_way.with_wave([step(1), step(2, stall=100)])
+
+    (found,) = found_by(spills.find, a_context(capture, tmp_path / "both"))
+
+    assert found.title == "registers are spilled to scratch memory"
+    assert found.numbers["scratch_rows"] == 2
+    assert found_by(spills.find, a_context(one_way, tmp_path / "one")) == [], "a uniform load"
+
+
+def test_an_array_in_scratch_memory_is_no_spill(tmp_path: Path) -> None:
+    code = ("scratch_store_dword v1, v2, off", "scratch_load_dword v3, v4, off", WAIT)
+    capture = a_capture().with_code(*code)
+    capture.with_wave([step(1), step(2), step(3, stall=100)])
+
+    (found,) = found_by(spills.find, a_context(capture, tmp_path))
+
+    assert found.title == "an array of each work-item lies in scratch memory"
+    assert "make its indices constants" in found.fix
 
 
 def test_no_spills(tmp_path: Path) -> None:

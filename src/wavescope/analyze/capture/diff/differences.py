@@ -11,57 +11,22 @@ import numpy.typing as npt
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.diff.alignment import aligned, normalized
+from wavescope.analyze.capture.diff.conclusions import conclusions
+from wavescope.analyze.capture.diff.wave_costs import WaveCosts, change_percent, wave_costs
 from wavescope.analyze.capture.instruction_kinds import KINDS
 from wavescope.model.capture import Flags, Frame, Integers, SourceFile
 from wavescope.model.result import (
     ColumnOf,
-    Finding,
     Result,
     ResultColumn,
     ResultTable,
-    Severity,
     Unit,
     Value,
     table_of,
 )
-from wavescope.names.kernel_names import short_name
 
 LineKey = tuple[str, str, int]
 Reals = npt.NDArray[np.float64]
-_NOTABLE_PERCENT = 2.0
-_SHOWN = 3
-
-
-@dataclass(frozen=True, eq=False)
-class WaveCosts:
-    """A capture and the number that its cycles are divided by."""
-
-    analysis: CaptureAnalysis
-    waves: int
-    basis: str
-
-    def per_wave(self, cycles: int) -> float:
-        """`cycles` of all waves as those of one."""
-        return cycles / self.waves
-
-    @property
-    def cycles(self) -> float:
-        """Cycles that a wave lives."""
-        return self.per_wave(self.analysis.wave_cycles)
-
-    @property
-    def stall(self) -> float:
-        """Cycles that a wave stalls."""
-        return self.per_wave(self.analysis.total_stall)
-
-
-def wave_costs(analysis: CaptureAnalysis) -> WaveCosts:
-    """Divided by traced waves, without wave files by executions of the kernel's first row."""
-    if len(analysis.waves):
-        return WaveCosts(analysis, len(analysis.waves), "traced waves")
-    executed = np.flatnonzero(analysis.executed_rows)
-    hits = int(analysis.instructions.hits[executed[0]]) if len(executed) else 0
-    return WaveCosts(analysis, max(hits, 1), "executions of the first instruction")
 
 
 class LineKeys:
@@ -107,7 +72,6 @@ def capture_diff(left: CaptureAnalysis, right: CaptureAnalysis) -> Result:
     by_text = has_text_of_all(left) and has_text_of_all(right)
     lines = _changed_lines(_line_costs(a, by_text=by_text), _line_costs(b, by_text=by_text))
     pairs = _instruction_pairs(left, right)
-    change = 100 * (b.cycles - a.cycles) / a.cycles if a.cycles else None
     matched = "matched by their text" if by_text else "matched by their number"
     return Result(
         "Two captures",
@@ -116,7 +80,13 @@ def capture_diff(left: CaptureAnalysis, right: CaptureAnalysis) -> Result:
             table_of("lines", f"Source lines, {matched}, cycles per wave", _LINE_COLUMNS, lines),
             _instruction_table(a, b, pairs),
         ],
-        [_verdict(a, b, change, lines), *_doubts(left, right, pairs)],
+        conclusions(
+            a,
+            b,
+            moved={line.label: line.charged_change for line in lines},
+            instructions=len(pairs),
+            without_partner=pairs.alone_count,
+        ),
         {
             "a": left.capture.facts.path,
             "b": right.capture.facts.path,
@@ -125,7 +95,7 @@ def capture_diff(left: CaptureAnalysis, right: CaptureAnalysis) -> Result:
             "waves_b": len(right.waves),
             "cycles_per_wave_a": a.cycles,
             "cycles_per_wave_b": b.cycles,
-            "change_percent": change,
+            "change_percent": change_percent(a, b),
             "stall_per_wave_a": a.stall,
             "stall_per_wave_b": b.stall,
             "cycles_divided_by": a.basis if a.basis == b.basis else f"{a.basis}; {b.basis}",
@@ -332,60 +302,3 @@ def _known(values: Integers | Reals, is_known: Flags) -> list[Value]:
         value if known else None
         for value, known in zip(values.tolist(), is_known.tolist(), strict=True)
     ]
-
-
-def _verdict(
-    a: WaveCosts, b: WaveCosts, change: float | None, lines: list[_ChangedLine]
-) -> Finding:
-    words = (
-        "as fast as"
-        if change is None or abs(change) < _NOTABLE_PERCENT
-        else (f"{abs(change):.1f} % {'slower' if change > 0 else 'faster'} than")
-    )
-    moved = [
-        f"{line.label} {line.charged_change:+,.0f}"
-        for line in lines[:_SHOWN]
-        if line.charged_change
-    ]
-    where = f"; charged stall per wave by line: {', '.join(moved)}" if moved else ""
-    is_worse = change is not None and change >= _NOTABLE_PERCENT
-    return Finding(
-        "capture-change",
-        Severity.WARNING if is_worse else Severity.INFO,
-        f"a wave of B is {words} one of A",
-        f"{a.cycles:,.0f} cycles per wave in A, {b.cycles:,.0f} in B; stall {a.stall:,.0f} and "
-        f"{b.stall:,.0f}{where}",
-        numbers={"change_percent": change},
-    )
-
-
-def _doubts(left: CaptureAnalysis, right: CaptureAnalysis, pairs: _Pairs) -> list[Finding]:
-    found = []
-    names = short_name(left.capture.kernel_name), short_name(right.capture.kernel_name)
-    if names[0] != names[1]:
-        found.append(
-            _doubt("the captures are of different kernels", f"A is {names[0]}, B is {names[1]}")
-        )
-    if left.chip.name != right.chip.name:
-        found.append(
-            _doubt(
-                "the captures are of different chips",
-                f"A is {left.chip.name or 'unknown'}, B is {right.chip.name or 'unknown'}",
-            )
-        )
-    alone = pairs.alone_count
-    if 2 * alone > len(pairs):
-        found.append(
-            _doubt(
-                "most instructions have no partner",
-                f"{alone:,} of {len(pairs):,} rows are only in one capture: compare by line",
-            )
-        )
-    if left.capture.is_partial or right.capture.is_partial:
-        missing = [*left.capture.missing, *right.capture.missing]
-        found.append(_doubt("a capture is partial", "; ".join(missing)))
-    return found
-
-
-def _doubt(title: str, evidence: str) -> Finding:
-    return Finding("capture-doubt", Severity.WARNING, title, evidence)

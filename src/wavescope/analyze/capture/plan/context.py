@@ -19,6 +19,7 @@ from wavescope.analyze.capture.plan.gain_limits import Gain, GainLimits
 from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
 from wavescope.analyze.capture.plan.loops import Loop, find_loops, innermost_loop
 from wavescope.analyze.capture.plan.memory_requests import MemoryRequests, memory_requests
+from wavescope.analyze.capture.plan.polling import polling_rows
 from wavescope.analyze.capture.plan.stall_pieces import StallPieces, stall_pieces
 from wavescope.analyze.capture.wait_counters import sums_by_row
 from wavescope.model.capture import Flags, Frame, Integers, Rows
@@ -72,6 +73,8 @@ class Opportunity:
     """Whether it saves time in which SIMDs with waves do nothing, and so no more than that."""
     comes_first: bool = False
     """Whether it decides what all others are worth."""
+    promises: bool = True
+    """Whether a change of this kernel can save the stall of its pieces."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,14 +164,24 @@ class PlanContext:
         return bool(self.loop_of_row[row] >= 0)
 
     @cached_property
+    def is_polling(self) -> Flags:
+        """By row whether it only waits until something else changes what it reads."""
+        return polling_rows(self.analysis, self.loops)
+
+    @cached_property
     def in_matrix_loop(self) -> Flags:
-        """By row whether its innermost loop has a matrix instruction."""
-        is_matrix = self.analysis.is_of(Kind.MATRIX)
+        """By row whether its innermost loop has a matrix instruction that waves executed."""
+        is_matrix = self.is_executed_matrix
         inside = np.zeros(len(is_matrix), np.bool_)
         for index, loop in enumerate(self.loops):
             if is_matrix[loop.first : loop.last + 1].any():
                 inside |= self.loop_of_row == index
         return inside
+
+    @property
+    def is_executed_matrix(self) -> Flags:
+        """By row whether it is a matrix instruction that a wave executed."""
+        return self.analysis.is_of(Kind.MATRIX) & self.analysis.executed_rows
 
     def matrix_between(self, first: Rows, last: Rows) -> Integers:
         """How many matrix instructions are in each range of events, `last` not among them."""
@@ -242,6 +255,8 @@ class PlanContext:
 
     def gain(self, opportunity: Opportunity) -> Gain:
         """What an opportunity is worth at most, on its own."""
+        if not opportunity.promises:
+            return Gain(None, "")
         if opportunity.gain_cycles is not None:
             percent, basis = self.share(opportunity.gain_cycles), opportunity.gain_basis
         elif len(opportunity.pieces):

@@ -29,7 +29,8 @@ def late_arrivals(
 ) -> LateArrivals:
     """The barriers whose last wave waited for memory for at least half of the skew.
 
-    `waits` are events that waited, in any order, `causes` the operations they waited for.
+    `waits` are events that waited, in any order, `causes` the operations they waited for. Of
+    several the one it waited for longest is to blame.
     """
     if not groups or not len(waits):
         return LateArrivals(np.empty(0, np.int64), np.empty(0, np.int32))
@@ -42,15 +43,34 @@ def late_arrivals(
     first = _first_events_since(analysis, late, since)
     begin, end = np.searchsorted(waits, first), np.searchsorted(waits, late)
     earliest = analysis.waves.time[waits[np.minimum(begin, len(waits) - 1)]]
-    seen = waited[end] - waited[begin] - np.maximum(since - earliest, 0)
+    early = np.maximum(since - earliest, 0)
+    seen = waited[end] - waited[begin] - early
     is_memory = (end > begin) & (skew > 0) & (100 * seen >= _MOSTLY_PERCENT * skew)
     chosen = np.flatnonzero(is_memory)
-    rows = analysis.executed.row[causes[np.maximum(end - 1, 0)]]
+    rows = _longest_waited_for(
+        analysis.executed.row[causes], np.diff(waited), begin[chosen], end[chosen], early[chosen]
+    )
     counts = [len(groups[place].events) for place in chosen.tolist()]
     events = [event for place in chosen.tolist() for event in groups[place].events]
-    return LateArrivals(
-        np.array(events, np.int64), np.repeat(rows[chosen], counts).astype(np.int32)
-    )
+    return LateArrivals(np.array(events, np.int64), np.repeat(rows, counts).astype(np.int32))
+
+
+def _longest_waited_for(
+    rows: Rows, stall: Integers, begin: Integers, end: Integers, early: Integers
+) -> Integers:
+    """For each range of waits the row of most of their stall; `early` is what the first has not."""
+    counts = end - begin
+    of_range = np.repeat(np.arange(len(counts)), counts)
+    places = np.arange(len(of_range)) - np.repeat(np.cumsum(counts) - counts, counts)
+    places += np.repeat(begin, counts)
+    parts = stall[places]
+    parts[np.cumsum(counts) - counts] -= early
+    pairs, pair = np.unique(np.stack([of_range, rows[places]]), axis=1, return_inverse=True)
+    sums = np.zeros(pairs.shape[1], np.int64)
+    np.add.at(sums, pair.reshape(-1), parts)
+    order = np.lexsort((sums, pairs[0]))
+    longest: Integers = pairs[1][order[np.cumsum(np.bincount(pairs[0])) - 1]]
+    return longest
 
 
 def _first_events_since(analysis: CaptureAnalysis, events: Integers, since: Integers) -> Integers:

@@ -2,7 +2,8 @@
 
 A trace holds neither addresses nor caches. The bytes are those that the traced waves' loads, stores
 and atomics ask for with all lanes active; where matrix instructions run, tiles are shared by
-workgroups and most of these bytes come from caches, so that they bound nothing.
+workgroups and most of these bytes come from caches, so that they bound nothing. Nor do bytes far
+above what memory can give: caches serve them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
 from wavescope.analyze.capture.instruction_kinds import Kind
+from wavescope.analyze.capture.kernel_waves import waves_of_launch
 from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
 from wavescope.model.capture import Capture, Integers, KernelFacts
 from wavescope.model.chips.chip_table import Chip, Product, find_chip
@@ -30,6 +32,8 @@ _SIZES: tuple[tuple[re.Pattern[str], int], ...] = tuple(
         (r"_(dword|b32|format_x|atomic_\w+)", 4),
     )
 )
+_MOST_OF_PEAK_PERCENT = 125.0
+"""More than that does not come from memory, however clocks and idle lanes are misjudged."""
 _CUS_OF_A_FULL_ENGINE = 8
 """Compute units of a shader engine that must have waves for the whole GPU to count as filled."""
 
@@ -51,18 +55,28 @@ class MemoryRequests(NamedTuple):
         return 100 * self.tb_per_s / self.peak_tb_per_s
 
     @property
-    def left_percent(self) -> float:
-        """Of the kernel's time: more cannot be saved while the same bytes are moved."""
-        return max(100 - self.share_percent, 0.0)
+    def is_cached(self) -> bool:
+        """Whether it is so much more than memory gives that caches must serve part of it."""
+        return self.share_percent > _MOST_OF_PEAK_PERCENT
+
+    @property
+    def left_percent(self) -> float | None:
+        """Of the kernel's time: more cannot be saved while the same bytes are moved.
+
+        None where memory moves only a part of the bytes that nobody knows.
+        """
+        return None if self.is_cached else max(100 - self.share_percent, 0.0)
 
     @property
     def words(self) -> str:
         """`requests 8.5 of 8.0 TB/s (MI350X)`."""
         verb = "moves" if self.is_counted else "requests"
         guess = ", a guess" if self.is_guess else ""
-        return (
-            f"{verb} {self.tb_per_s:.1f} of {self.peak_tb_per_s:.1f} TB/s ({self.product}{guess})"
-        )
+        rate = f"{self.tb_per_s:.1f} of {self.peak_tb_per_s:.1f} TB/s ({self.product}{guess})"
+        if not self.is_cached:
+            return f"{verb} {rate}"
+        cached = 100 * (1 - self.peak_tb_per_s / self.tb_per_s)
+        return f"{verb} {rate}, of which caches serve at least {cached:.0f} %"
 
 
 def memory_requests(
@@ -113,17 +127,12 @@ def _of_launch(
     analysis: CaptureAnalysis, by_row: Integers, facts: KernelFacts, wave_size: int
 ) -> float | None:
     """Bytes of a mean wave x waves of the launch / its duration, in TB/s."""
-    grid, group = facts.grid_size, facts.workgroup_size
-    traced = _traced_waves(analysis)
-    if not grid or not group or facts.start_ns is None or facts.end_ns is None or not traced:
+    waves, traced = waves_of_launch(facts, wave_size), _traced_waves(analysis)
+    if not waves or not traced or facts.start_ns is None or facts.end_ns is None:
         return None
     duration_ns = facts.end_ns - facts.start_ns
     if duration_ns <= 0 or not facts.is_certain:
         return None
-    groups = 1
-    for items, size in zip(grid, group, strict=True):
-        groups *= -(-max(items, 1) // max(size, 1))
-    waves = groups * -(-int(np.prod([max(size, 1) for size in group])) // wave_size)
     asked = int((by_row * analysis.instructions.hits).sum())
     return asked / traced * waves / duration_ns / 1000
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from wavescope.analyze.capture.analysis import CaptureAnalysis
-from wavescope.analyze.capture.idle_waves import found_no_work, no_work_finding
+from wavescope.analyze.capture.idle_waves import told_nothing
 from wavescope.analyze.capture.plan.context import Opportunity, PlanContext
 from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
 from wavescope.analyze.capture.plan.patterns import PATTERNS
@@ -99,9 +99,9 @@ def _with_gains(context: PlanContext, found: Sequence[Opportunity]) -> list[Plan
 def plan_result(analysis: CaptureAnalysis, counters: KernelCounters | None = None) -> Result:
     """The table `plan`, a table of before and after for the first changes, and findings."""
     context = PlanContext(analysis, counters)
-    if found_no_work(analysis):
-        nothing = table_of("plan", "Priority order", _PLAN_COLUMNS, [])
-        return Result("Plan", [nothing], [no_work_finding(analysis)], _facts(context))
+    if (nothing := told_nothing(analysis)) is not None:
+        empty = table_of("plan", "Priority order", _PLAN_COLUMNS, [])
+        return Result("Plan", [empty], [nothing], _facts(context))
     is_sampled = _is_sampled(analysis)
     changes = [] if is_sampled else list(enumerate(planned_changes(context), 1))
     findings = [

@@ -13,6 +13,8 @@ from wavescope.analyze.capture.plan.patterns import (
     low_occupancy,
     matrix_chain,
     memory_bound,
+    other_stall,
+    polling,
     scalar_entry,
     scale_load,
     spills,
@@ -23,6 +25,7 @@ from wavescope.model.capture import Flags
 __all__ = ["PATTERNS"]
 
 PATTERNS: tuple[Callable[[PlanContext, Flags], list[Opportunity]], ...] = (
+    polling.find,
     spills.find,
     scalar_entry.find,
     scale_load.find,
@@ -33,6 +36,7 @@ PATTERNS: tuple[Callable[[PlanContext, Flags], list[Opportunity]], ...] = (
     matrix_chain.find,
     barrier_skew.find,
     low_occupancy.find,
+    other_stall.find,
     uneven_waves.find,
     lds_conflicts.find,
     memory_bound.find,

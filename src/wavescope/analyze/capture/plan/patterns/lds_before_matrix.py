@@ -15,7 +15,7 @@ _FEW_MATRIX = 1
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     """Waits for LDS reads with at most one matrix instruction in between and one right after."""
     pieces = context.pieces
-    chosen = free & pieces.is_wait & context.cause_is(Kind.LDS)
+    chosen = free & pieces.is_wait & _is_read(context)[pieces.cause_row]
     if not chosen.any():
         return []
     reads = np.flatnonzero(chosen)
@@ -24,6 +24,13 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     is_direct = (between <= _FEW_MATRIX) & (_matrix_events_after(context, event) > 0)
     chosen[reads[~is_direct]] = False
     return [_opportunity(context, group) for group in context.groups(chosen)]
+
+
+def _is_read(context: PlanContext) -> Flags:
+    """By row whether it reads LDS: no matrix instruction needs what is written there."""
+    instructions = context.analysis.instructions
+    reads = [mnemonic.startswith(("ds_read", "ds_load")) for mnemonic in instructions.mnemonics]
+    return np.array(reads or [False], np.bool_)[instructions.mnemonic_code]
 
 
 def _matrix_events_after(context: PlanContext, events: Rows) -> Integers:

@@ -19,7 +19,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
 def _opportunity(context: PlanContext, group: Group) -> Opportunity:
     hidden, matrix, latency = context.hiding(group.pieces)
     loop = context.loops[int(context.loop_of_row[group.cause_rows[0]])]
-    is_matrix = context.analysis.is_of(Kind.MATRIX)
+    is_matrix = context.is_executed_matrix
     matrix_rows = [row for row in range(loop.first, loop.last + 1) if is_matrix[row]]
     cycles = int(np.median(context.matrix_cycles[matrix_rows]))
     needed = -(-latency // max(cycles, 1))

@@ -15,7 +15,8 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
     """What counters say about a kernel whose stall is mostly memory, or how to get them."""
     pieces = context.pieces
     total = int(pieces.stall.sum())
-    of_memory = int(pieces.stall[context.cause_is(*_MEMORY)].sum())
+    is_memory = context.cause_is(*_MEMORY) & ~context.is_polling[pieces.cause_row]
+    of_memory = int(pieces.stall[is_memory].sum())
     if not total or 100 * of_memory < _BOUND_PERCENT * total:
         return []
     evidence = f"{100 * of_memory / total:.0f} % of all stall is caused by memory accesses"
@@ -23,6 +24,8 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
     if traffic is None and _is_full(context):
         return [_full(context, evidence)]
     if traffic is None:
+        if context.memory is not None and context.memory.is_cached:
+            evidence = f"{evidence}; the kernel {context.memory.words}"
         return [
             Opportunity(
                 pattern="memory-bound-why",
@@ -30,7 +33,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
                 evidence=evidence,
                 cause="a thread trace has no cache counters",
                 fix="collect the counters that docs/traffic.md lists, give them with --counters: "
-                "only they tell waste (fix the pattern) from a full bus (read less)",
+                "only they tell waste (fix the pattern) from a full bus (move less)",
                 where="whole kernel",
             )
         ]
@@ -65,8 +68,9 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:  # noqa: ARG00
 
 
 def _is_full(context: PlanContext) -> bool:
-    """Whether memory is asked for as much as kernels get out of it."""
-    return context.memory is not None and context.memory.share_percent >= CEILING_PERCENT
+    """Whether memory is asked for as much as kernels get out of it, and for no more."""
+    memory = context.memory
+    return memory is not None and not memory.is_cached and memory.share_percent >= CEILING_PERCENT
 
 
 def _full(context: PlanContext, evidence: str) -> Opportunity:

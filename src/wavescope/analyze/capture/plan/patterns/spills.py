@@ -1,6 +1,9 @@
-"""Registers spilled to scratch memory: every access goes through the memory system."""
+"""Values in scratch memory, spilled or indexed: every access goes through the memory system."""
 
 from __future__ import annotations
+
+import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,8 +12,32 @@ from wavescope.analyze.capture.plan.context import Opportunity, PlanContext, Ske
 from wavescope.model.capture import Flags
 
 
+class _Words(NamedTuple):
+    """What is said of accesses to scratch memory."""
+
+    title: str
+    cause: str
+    fix: str
+
+
+_INDEXED = re.compile(r"scratch_load\w* [va][\d\[][^,]*, v|scratch_store\w* v", re.ASCII)
+"""Accesses whose address is in a vector register; a spill's is known to the compiler."""
+_SPILLED = _Words(
+    "registers are spilled to scratch memory",
+    "the kernel needs more registers than it may have, so the compiler keeps some in memory",
+    "shorten live ranges (smaller tiles, fewer values held across the loop) or allow more "
+    "registers; a cap on registers that spills costs more than the wave it buys",
+)
+_ARRAY = _Words(
+    "an array of each work-item lies in scratch memory",
+    "registers cannot be indexed by values that only the run knows, so the compiler keeps the "
+    "array in memory",
+    "make its indices constants (unroll the loops over it), make it smaller, or keep it in LDS",
+)
+
+
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
-    """One opportunity for all spills of the kernel."""
+    """One opportunity for all accesses to scratch memory."""
     instructions = context.analysis.instructions
     scratch = context.analysis.is_of(Kind.SCRATCH) & (instructions.hits > 0)
     if not scratch.any():
@@ -22,20 +49,20 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     facts = context.analysis.capture.kernel_facts
     size = f", {facts.scratch_bytes} bytes per work-item" if facts and facts.scratch_bytes else ""
     executed = int(instructions.hits[scratch].sum())
+    is_array = all(_INDEXED.match(context.instruction(row)) for row in rows)
+    words = _ARRAY if is_array else _SPILLED
     return [
         Opportunity(
             pattern="spills",
-            title="registers are spilled to scratch memory",
+            title=words.title,
             evidence=f"{len(rows)} scratch instructions executed {executed:,} times{size}; "
             f"{exposed:,} exposed of {stall:,} stalled cycles; most often {context.quoted(rows)}",
-            cause="the kernel needs more registers than it may have, so the compiler keeps some in "
-            "memory",
-            fix="shorten live ranges (smaller tiles, fewer values held across the loop) or allow "
-            "more registers; a cap on registers that spills costs more than the wave it buys",
+            cause=words.cause,
+            fix=words.fix,
             where=context.place(rows[0]),
             pieces=pieces,
             sketch=Sketch(
-                tuple(f"{context.instruction(row)}  // spill" for row in rows[:3]),
+                tuple(f"{context.instruction(row)}  // memory" for row in rows[:3]),
                 (
                     "// no scratch instruction: the value stays in a register,",
                     "// or is computed again",
