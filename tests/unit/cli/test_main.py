@@ -199,6 +199,16 @@ def test_wrong_arguments_are_usage_errors(run: Run) -> None:
     )
 
 
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_no_option_takes_two_dashes_for_a_value(entry: CommandEntry) -> None:
+    parser = command_of(entry).parser()
+    options = [action.option_strings[-1] for action in parser._actions if action.option_strings]
+
+    for option in options:
+        with pytest.raises(UsageError, match=option):
+            parser.parse_args([f"{option}=--"])
+
+
 def test_hostile_text_in_errors_is_made_visible(run: Run, tmp_path: Path) -> None:
     ran = run("info", tmp_path / "a\x1b[31m\nb.db")
 
