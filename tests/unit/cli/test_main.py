@@ -37,6 +37,10 @@ NO_MEMORY = """\
 error: there is not enough memory
 hint: choose a part with --start and --end, or write a smaller trace with `wavescope trim`
 """
+NO_THREADS = """\
+error: the machine lets this program start no more threads
+hint: `ulimit -a` shows the limits on processes (-u) and on memory (-v)
+"""
 A_BUG = """\
 error: sorry, this is a bug in wavescope: ZeroDivisionError: 1/0
 hint: WAVESCOPE_DEBUG=1 in the environment shows the traceback to report
@@ -267,6 +271,11 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
             MemoryError(),
             4,
             NO_MEMORY,
+        ),
+        (
+            RuntimeError("can't start new thread"),
+            4,
+            NO_THREADS,
         ),
         (
             ZeroDivisionError("1/0"),
