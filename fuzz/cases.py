@@ -67,7 +67,11 @@ def case_of(samples: Samples, seed: int, reader: str, number: int) -> Case:
 
 def _changed(random: Random, reader: Reader, sample: Input) -> Input:
     """`sample` after changes of what the reader reads."""
-    kept = {name: sample.files[name] for name in reader.unchanged if name in sample.files}
+    kept = {
+        name: entry
+        for name, entry in sample.files.items()
+        if {name, name.partition("/")[0]} & set(reader.unchanged)
+    }
     others = {name: entry for name, entry in sample.files.items() if name not in kept}
     made = mutated(random, replace(sample, files=others))
     return replace(made, files={**made.files, **kept})

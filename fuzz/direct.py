@@ -13,6 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from fuzz.command_lines import run_command_line
+from fuzz.interrupted_query import query_until_interrupted
+from fuzz.viewer_connection import talk
 from wavescope.analyze.ranks.digest import DigestOptions
 from wavescope.api.rank_digests import digest_task, digests_of_file, read_digests
 from wavescope.cli.terminal import say_error
@@ -32,14 +35,14 @@ from wavescope.view.server.site import Site
 def run_direct(name: str, path: Path) -> int:
     """The exit code that a command would have; a traceback is printed for what is a bug."""
     try:
-        _FUNCTIONS[name](path)
+        code: int = _FUNCTIONS[name](path) or EXIT_OK
     except WavescopeError as error:
         say_error(error)
         return error.exit_code
     except Exception:  # noqa: BLE001  what is not told as an error is what fuzzing looks for
         traceback.print_exc()
         return EXIT_BUG
-    return EXIT_OK
+    return code
 
 
 def _read_trace(path: Path) -> None:
@@ -103,6 +106,15 @@ def _viewer(path: Path) -> None:
                 raise bugs[0]
 
 
+def _connection(path: Path) -> None:
+    talk(path / "trace.db", (path / "requests.http").read_bytes())
+
+
+def _query(path: Path) -> None:
+    statement = (path / "statement.sql").read_bytes()
+    query_until_interrupted(path / "trace.db", statement.decode("utf-8", "surrogateescape"))
+
+
 def _requests(path: Path) -> list[tuple[str, dict[str, str]]]:
     """Questions and parameters as far as the file still has any: all of them are texts."""
     try:
@@ -127,4 +139,7 @@ _FUNCTIONS: dict[str, Callable[[Path], Any]] = {
     "@digests": _digests,
     "@rank": _rank,
     "@viewer": _viewer,
+    "@connection": _connection,
+    "@query": _query,
+    "@words": run_command_line,
 }

@@ -104,6 +104,14 @@ counters {in} --metrics {in}/rules.toml
 counters {in} --metrics {in}/rules.toml --json
 roofline {in} --metrics {in}/rules.toml
 """
+_RANKS = """
+ranks {in} --workers 1
+ranks {in} --workers 1 --json
+ranks {in} --workers 1 --fail --format csv
+ranks {in} --workers 1 --rank-pattern 'r\\w+_(?P<rank>\\d+)' --step '.*'
+ranks {in} --workers 1 --base {in} --json
+~ ranks {in} --workers 1 -o {out}/page.html
+"""
 _SESSION = """
 recover {in} -o {out}/trace.db
 recover {in} -o {out}/trace.db --json
@@ -113,7 +121,7 @@ _OFTEN = 4
 
 @dataclass(frozen=True)
 class Reader:
-    """One reader; `commands` are command lines, `unchanged` files that mutators leave alone."""
+    """One reader; `commands` are command lines, `unchanged` files and folders that mutators leave alone."""
 
     name: str
     commands: tuple[tuple[str, ...], ...]
@@ -154,6 +162,10 @@ READERS = (
     ),
     _reader("kernel names", "@names {in}"),
     _reader("rank digests", "@digests {in}"),
+    _reader("ranks of a job", _RANKS),
     _reader("viewer", "@viewer {in}", unchanged=("trace.db",)),
+    _reader("viewer's connections", "@connection {in}", unchanged=("trace.db",)),
+    _reader("statements", "@query {in}", unchanged=("trace.db",)),
+    _reader("command lines", "@words {in}", unchanged=("trace.db", "capture", "workload")),
 )
 BY_NAME = {reader.name: reader for reader in READERS}

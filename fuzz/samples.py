@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+import urllib.parse
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fuzz.command_lines import options_of_commands
+from fuzz.viewer_connection import TOKEN
 from tests.builders import a_trace
 from tests.capture_folders import a_capture, step
 from tests.chunks import a_cuda_process, a_process, with_cuda_calls
@@ -19,6 +22,7 @@ from tests.formats.test_loose_counter_files import LONG, WIDE
 from tests.formats.test_rpd import VERSION_3, two_sessions
 from tests.formats.test_rpd import make_file as make_rpd
 from tests.formats.test_xplane import gpu_plane, host_plane
+from tests.rank_jobs.simulate import Topology, simulated
 from tests.sample_files import FIRST_NS, SAMPLES, rich_trace, write_as
 from tests.xplane_files import a_space
 from wavescope.analyze.ranks.digest import DigestOptions
@@ -260,6 +264,23 @@ REQUESTS = [
     {"question": "window", "start": "0", "end": "100000", "format": "chrome-json", "tables": "ops"},
 ]  # fmt: skip
 
+STATEMENTS = (
+    "SELECT * FROM top LIMIT 5",
+    "SELECT gpuId, Busy FROM busy",
+    "SELECT count(*), max(end), min(start) FROM rocpd_op WHERE gpuId = 0 GROUP BY queueId",
+    (
+        "SELECT s.string, o.end - o.start AS 'time' FROM rocpd_op AS o JOIN rocpd_string AS s "
+        "ON s.id = o.description_id ORDER BY 2 DESC"
+    ),
+    "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view')",
+    "PRAGMA table_info(rocpd_op)",
+)
+_PAGE_REQUESTS = (
+    f"GET /t/{TOKEN}/ HTTP/1.1\r\nHost: localhost:9\r\nSec-Fetch-Mode: navigate\r\n"
+    "Sec-Fetch-Dest: document\r\nSec-Fetch-Site: cross-site\r\n\r\n".encode(),
+    f"HEAD /t/{TOKEN}/static/view/page.js HTTP/1.1\r\nHost: [::1]:9\r\n\r\n".encode(),
+)
+
 
 def _digests(folder: Path) -> Path:
     trace = write_as(rich_trace(), folder / "trace.db")
@@ -267,6 +288,51 @@ def _digests(folder: Path) -> Path:
     path.write_bytes(digests_of_file(str(trace), digest_task(DigestOptions()).options))
     trace.unlink()
     return path
+
+
+def _job(folder: Path, topology: Topology, suffix: str) -> Path:
+    """Files of four ranks on two hosts."""
+    simulated(topology, seed=3, ranks=4, steps=4, gpus_per_host=2).write(folder, suffix)
+    return folder
+
+
+def _request(request: dict[str, str]) -> bytes:
+    """A question to the viewer as a browser sends it."""
+    query = urllib.parse.urlencode({k: v for k, v in request.items() if k != "question"})
+    return b"\r\n".join(
+        (
+            f"GET /t/{TOKEN}/api/{request['question']}?{query} HTTP/1.1".encode(),
+            b"Host: 127.0.0.1:9",
+            b"Accept: */*",
+            b"Sec-Fetch-Site: same-origin",
+            b"",
+            b"",
+        )
+    )
+
+
+def _statement_request(statement: str) -> bytes:
+    """A statement as the page posts it."""
+    return b"\r\n".join(
+        (
+            f"POST /t/{TOKEN}/api/sql?trace=0 HTTP/1.1".encode(),
+            b"Host: localhost:9",
+            b"Origin: http://localhost:9",
+            b"Content-Type: application/json",
+            b"",
+            json.dumps({"sql": statement}).encode(),
+        )
+    )
+
+
+def _command_lines(folder: Path) -> Path:
+    """What commands read, and a list of their options."""
+    SAMPLES["wavescope"](folder)
+    for name, make in (("capture", _capture), ("workload", _workload)):
+        (folder / name).mkdir()
+        make(folder / name)
+    (folder / "words.json").write_text(options_of_commands(folder))
+    return folder
 
 
 def _result(folder: Path) -> Path:
@@ -333,9 +399,28 @@ SAMPLE_MAKERS: dict[str, tuple[Make, ...]] = {
     "stored results": (in_folder(_result, written("trace.json", _kineto())),),
     "kernel names": (written("names.json", json.dumps(NAMES)),),
     "rank digests": (_digests,),
+    "ranks of a job": (
+        lambda f: _job(f, Topology.DDP, "json.gz"),
+        lambda f: _job(f, Topology.DECODE, "json"),
+        lambda f: _job(f, Topology.PIPELINE, "db"),
+        lambda f: _job(f, Topology.EXPERTS, "pftrace"),
+    ),
     "viewer": tuple(
         in_folder(written("requests.json", json.dumps([request])), SAMPLES["wavescope"])
         for request in REQUESTS
+    ),
+    "viewer's connections": tuple(
+        in_folder(written("requests.http", request), SAMPLES["wavescope"])
+        for request in (
+            *map(_request, REQUESTS),
+            *map(_statement_request, STATEMENTS),
+            *_PAGE_REQUESTS,
+        )
+    ),
+    "command lines": (_command_lines,),
+    "statements": tuple(
+        in_folder(written("statement.sql", statement), SAMPLES["wavescope"])
+        for statement in STATEMENTS
     ),
 }
 """By reader: what writes its samples. The names of formats are those of formats/registry.py."""

@@ -11,9 +11,12 @@ from fuzz.mutators import (
     archives,
     csv_rows,
     folders,
+    http_requests,
     json_values,
+    option_words,
     protobuf_fields,
     raw_bytes,
+    sql_text,
     sqlite_rows,
     toml_lines,
 )
@@ -31,6 +34,9 @@ _BY_ENDING: tuple[tuple[str, Callable[[Random, bytes], bytes]], ...] = (
     (".pb", protobuf_fields.mutate),
     (".pftrace", protobuf_fields.mutate),
     (".text", raw_bytes.mutate_records),
+    ("words.json", option_words.mutate),
+    (".http", http_requests.mutate),
+    (".sql", sql_text.mutate),
 )
 _SHARE_WITHOUT_STRUCTURE = 0.15
 _SHARE_OF_FOLDERS = 0.12

@@ -36,11 +36,14 @@ def main() -> int:
     )
 
     end_where_no_signal_is_seen()
-    _replace_handler(_end_quietly, stop)
     try:
-        code = run_command()
-    finally:
-        _replace_handler(stop, _end_quietly)
+        _replace_handler(_end_quietly, stop)
+        try:
+            code = run_command()
+        finally:
+            _replace_handler(stop, _end_quietly)
+    except KeyboardInterrupt:  # before the command got ready for one, or when it was done
+        end_at_once(128 + signal.SIGINT)
     if Stopping.signal_number == signal.SIGINT and code == 128 + signal.SIGINT:
         # Python would end itself by the signal where Ctrl-C came while it made a class.
         end_at_once(code)

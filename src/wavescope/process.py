@@ -167,7 +167,9 @@ def end_where_no_signal_is_seen() -> None:
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         # The thread inherits that no signal comes to it: the main thread is to be woken.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        _thread.start_new_thread(_watch, (reading,))
+        # Where no thread can be started, a signal waits for the end of native code.
+        with contextlib.suppress(RuntimeError):
+            _thread.start_new_thread(_watch, (reading,))
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 

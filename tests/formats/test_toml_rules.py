@@ -50,7 +50,7 @@ def test_damaged_files_are_unreadable(tmp_path: Path, content: bytes, reason: st
 def test_a_missing_file_and_a_folder_are_unreadable(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInputError, match="No such file"):
         read_rules(tmp_path / "absent.toml")
-    with pytest.raises(UnreadableInputError, match="not a file"):
+    with pytest.raises(UnreadableInputError, match="it is not a regular file"):
         read_rules(tmp_path)
 
 

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from fuzz.inputs import Input, Special, read_folder, state_of, write_input
-from fuzz.mutators import mutated
+from fuzz.mutators import http_requests, mutated, option_words
 from fuzz.mutators.all_mutators import mutated_file
 from tests.sample_files import SAMPLES
 
@@ -27,6 +27,9 @@ CONTENTS = {
     "g.json.gz": gzip.compress(b'{"a": 1}', mtime=0),
     "h.zip": b"PK nonsense",
     "i.bin": b"\x00\xff" * 9,
+    "j.http": b"GET /t/token/api/traces?a=1&b=2 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "k.sql": b"SELECT a, 'b c' FROM d WHERE e = 1",
+    "words.json": b'{"summary": [["trace.db"], ["--by", "--end"]], "metrics": [[], ["--table"]]}',
 }
 
 
@@ -41,6 +44,28 @@ def test_any_content_can_be_changed_again_and_again(name: str) -> None:
 def _changed_twice(name: str, seed: int) -> bytes:
     random = Random(seed)
     return mutated_file(random, name, mutated_file(random, name, CONTENTS[name]))
+
+
+def test_a_damaged_request_mostly_has_the_length_of_its_body() -> None:
+    whole = b'POST /t/token/api/sql HTTP/1.1\r\nHost: localhost\r\n\r\n{"sql": "SELECT 1"}'
+    sent = [http_requests.mutate(Random(seed), whole) for seed in range(200)]
+
+    assert sum(b"Content-Length: 19\r\n" in each for each in sent) > 100
+    assert any(each.count(b"POST /t/token/") > 1 for each in sent)
+
+
+def test_command_lines_are_of_options_that_there_are() -> None:
+    lines = [
+        json.loads(option_words.mutate(Random(seed), CONTENTS["words.json"])) for seed in range(50)
+    ]
+
+    assert {line[0] for line in lines} == {"summary", "metrics"}
+    assert {
+        word.partition("=")[0]
+        for line in lines
+        for word in line
+        if word.startswith(("--by", "--end", "--table"))
+    } >= {"--by", "--end", "--table"}
 
 
 def test_cells_of_a_database_are_changed(tmp_path: Path) -> None:

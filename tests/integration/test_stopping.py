@@ -58,6 +58,13 @@ class Interrupting:
 sys.meta_path.insert(0, Interrupting())
 runpy.run_module("wavescope", run_name="__main__")
 """
+WHILE_GETTING_READY = """
+import os, runpy, signal
+import wavescope.cli.main as main
+
+main.prepare_streams = lambda: os.kill(os.getpid(), signal.SIGINT)
+runpy.run_module("wavescope", run_name="__main__")
+"""
 SWALLOWED = """
 import os, runpy, signal, sys, time
 import wavescope.formats.sniff as sniff
@@ -180,9 +187,10 @@ def test_inside_a_call_that_python_cannot_interrupt(number: signal.Signals, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tmp", "trace.db"]
 
 
-def test_ctrl_c_during_the_start_is_quiet() -> None:
+@pytest.mark.parametrize("program", [WHILE_IMPORTING, WHILE_GETTING_READY])
+def test_ctrl_c_during_the_start_is_quiet(program: str) -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", WHILE_IMPORTING, "--version"],
+        [sys.executable, "-c", program, "--version"],
         capture_output=True,
         text=True,
         check=False,

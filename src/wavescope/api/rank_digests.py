@@ -5,11 +5,10 @@ Only this travels: the path and the options there, some 100 kB for each rank bac
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterator
 from dataclasses import asdict
-
-import orjson
 
 from wavescope.analyze.ranks.digest import (
     DigestOptions,
@@ -26,13 +25,14 @@ _LENGTH = struct.Struct("<Q")
 
 def digest_task(options: DigestOptions) -> Task:
     """The task that makes digests of each file."""
-    return Task(f"{__name__}:digests_of_file", orjson.dumps(asdict(options)))
+    # Not by orjson, which refuses what a command line may hold: bytes that are no text.
+    return Task(f"{__name__}:digests_of_file", json.dumps(asdict(options)).encode())
 
 
 def digests_of_file(path: str, options: bytes) -> bytes:
     """The digests of all ranks in the trace at `path`, as `read_digests` takes them."""
     with open_trace(path) as trace:
-        made = digests_of(trace, DigestOptions(**orjson.loads(options)))
+        made = digests_of(trace, DigestOptions(**json.loads(options)))
         trace.forget()
     return b"".join(_framed(encoded(digest)) for digest in made)
 

@@ -7,7 +7,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from wavescope.cli.inputs import PACKABLE
 from wavescope.cli.options import add_unpacking_flag
@@ -85,6 +85,12 @@ class CommandParser(argparse.ArgumentParser):
             takes_next = action is not None and action.nargs is None
             at += 2 if takes_next else 1
         return result
+
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        """As the base, of which some versions make a list of the value in `--option=--`."""
+        if action.option_strings and arg_strings == ["--"]:
+            self.error(f"argument {action.option_strings[-1]}: '--' is no value")
+        return super()._get_values(action, arg_strings)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"`{self.prog} --help` shows the arguments and examples")

@@ -38,6 +38,12 @@ from wavescope.unpacking import is_full_disk, unpacking_limited
 if TYPE_CHECKING:
     from wavescope.cli.inputs import GivenInput
 
+_NO_THREAD = "can't start new thread"
+"""What Python says where the system refuses one."""
+_TOO_FEW_THREADS = MachineError(
+    "the machine lets this program start no more threads",
+    hint="`ulimit -a` shows the limits on processes (-u) and on memory (-v)",
+)
 _NO_SPACE = MachineError("no space left on the disk", hint=SPACE_HINT)
 
 
@@ -105,6 +111,8 @@ def _report_any(error: Exception, arguments: list[str], inputs: list[GivenInput]
         return _report(with_right_command(error, arguments, inputs))
     if isinstance(error, MemoryError):
         return _report(_out_of_memory(), error)
+    if isinstance(error, RuntimeError) and _NO_THREAD in str(error):
+        return _report(_TOO_FEW_THREADS, error)
     if isinstance(error, OSError):
         drop_unwritable_output()
         return _report(_error_for(error, inputs), error)

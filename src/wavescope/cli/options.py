@@ -288,6 +288,10 @@ def positive_size_bytes(text: str) -> int:
     return size
 
 
+_LONGEST_NS = 100 * 365 * 24 * 3600 * 10**9
+"""Of any wait: from now on it ends within the times that 64 bits hold."""
+
+
 def milliseconds(text: str) -> int:
     """Milliseconds of '10' (seconds), '2.5', '500ms' or '3s'."""
     spelled = f"{text}s" if re.fullmatch(r"\d+(\.\d*)?", text, re.ASCII) else text
@@ -297,6 +301,8 @@ def milliseconds(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{error}; write for example 10, 2.5s or 500ms") from error
     if value_ns < 0:
         raise argparse.ArgumentTypeError(f"'{text}' is negative")
+    if value_ns > _LONGEST_NS:
+        raise argparse.ArgumentTypeError(f"'{text}' is longer than 100 years")
     return -(-value_ns // 1_000_000)
 
 

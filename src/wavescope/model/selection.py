@@ -150,6 +150,9 @@ def matching_codes(strings: StringTable, codes: Array, pattern: str) -> npt.NDAr
     return np.array([c for c in used.tolist() if expression.search(strings[c])], np.int32)
 
 
+_SPELLINGS = "write 25%, 10ms (from the first event on) or a timestamp in ns"
+
+
 def time_window(trace: Trace, selection: Selection) -> tuple[int, int]:
     """The half-open window [start, end) that the selection's bounds mean in this trace."""
     low, high = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -159,7 +162,10 @@ def time_window(trace: Trace, selection: Selection) -> tuple[int, int]:
     start = int(low) if selection.start is None else timestamp_ns(selection.start, first, last)
     end = int(high) if selection.end is None else timestamp_ns(selection.end, first, last)
     if start >= end:
-        raise UsageError(f"the window is empty: it would start at {start} ns and end at {end} ns")
+        raise UsageError(
+            f"the window is empty: it would start at {start} ns and end at {end} ns",
+            hint=f"the trace has events from {first} ns to {last} ns; {_SPELLINGS}",
+        )
     return start, end
 
 
@@ -174,13 +180,13 @@ def timestamp_ns(text: str, first_ns: int, last_ns: int) -> int:
         try:
             share = float(text[:-1])
         except ValueError:
-            raise UsageError(f"'{text}' is not a percentage") from None
+            raise UsageError(f"'{text}' is not a percentage", hint=_SPELLINGS) from None
         if not 0 <= share <= 100:
-            raise UsageError(f"'{text}' is not between 0% and 100%")
+            raise UsageError(f"'{text}' is not between 0% and 100%", hint=_SPELLINGS)
         return first_ns + round((last_ns - first_ns) * share / 100)
-    if re.fullmatch(r"[+-]?\d+", text):
-        return int(text)
-    return first_ns + parse_offset_ns(text)
+    is_absolute = re.fullmatch(r"[+-]?\d{1,20}", text) is not None
+    time_ns = int(text) if is_absolute else first_ns + parse_offset_ns(text)
+    return min(max(time_ns, -(2**63)), 2**63 - 1)  # no trace has times beyond
 
 
 def trace_span(trace: Trace) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wavescope.errors import UnreadableInputError
+from wavescope.whole_files import whole_file
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -42,15 +43,7 @@ def read_rules(path: str | os.PathLike[str]) -> RulesDocument:
 
 
 def _text(path: Path) -> str:
-    if path.exists() and not path.is_file():
-        raise UnreadableInputError(path, "it is not a file")
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(LARGEST_BYTES + 1)
-    except OSError as error:
-        raise UnreadableInputError(path, error.strerror or "it cannot be opened") from error
-    if len(content) > LARGEST_BYTES:
-        raise UnreadableInputError(path, "it is too large for a file of rules")
+    content = whole_file(path, LARGEST_BYTES, "a file of rules")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -25,6 +25,7 @@ from wavescope.errors import (
     WavescopeError,
 )
 from wavescope.process import interrupts_wait
+from wavescope.whole_files import whole_file
 from wavescope.workers.engine_options import LOCAL, EngineOptions, process_count
 from wavescope.workers.scheduler_contact import require_scheduler
 
@@ -32,6 +33,7 @@ _ADDRESS = re.compile(r"(?:tcp|tls|ucx|wss?)://.+", re.ASCII)
 _HOST_AND_PORT = re.compile(r"[^/\s]+:\d{1,5}", re.ASCII)
 _SSH_HOST = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@\s:]+|\[[^\]]+\])(?::(?P<port>\d+))?")
 _CLOSE_S = 10.0
+_MOST_FILE_BYTES = 1 << 20
 # SSH servers do not end what they started when this process is killed: it ends itself.
 _FORGOTTEN_WORKER_S, _FORGOTTEN_SCHEDULER_S = 30, 300
 _DASK_ITSELF_BYTES = 1 << 29
@@ -85,10 +87,10 @@ def scheduler_address(scheduler: str) -> str:
     if _HOST_AND_PORT.fullmatch(scheduler) and not path.exists():
         return f"tcp://{scheduler}"
     try:
-        address = json.loads(path.read_text())["address"]
-    except OSError as error:
+        address = json.loads(whole_file(path, _MOST_FILE_BYTES, "a scheduler file"))["address"]
+    except UnreadableInputError as error:
         raise UnreadableInputError(
-            path, error.strerror or str(error), hint="a scheduler is tcp://HOST:PORT, or a file"
+            path, error.reason, hint="a scheduler is tcp://HOST:PORT, or a file"
         ) from error
     except (ValueError, LookupError, TypeError) as error:
         raise UnreadableInputError(path, "this is not a scheduler file of Dask") from error

@@ -102,7 +102,11 @@ def test_sql_may_come_from_stdin(
         ("SELEC 1", 'SQL: near "SELEC": syntax error'),
         ("SELECT * FROM nowhere", "SQL: no such table: nowhere"),
         ("SELECT absent FROM rocpd_op", "SQL: no such column: absent"),
+        ("SELECT interrupted", "SQL: no such column: interrupted"),
+        ("SELECT authorized FROM top", "SQL: no such column: authorized"),
+        ("SELECT 1 FROM [not a database]", "SQL: no such table: not a database"),
         ("SELECT ?", "SQL: Incorrect number of bindings supplied"),
+        ("SELECT 1 AS '\udcff'", "the SQL statement is not UTF-8 text\nhint: x'ff' is a value"),
     ],
 )
 def test_what_is_refused(

@@ -38,6 +38,10 @@ NO_MEMORY = """\
 error: there is not enough memory
 hint: choose a part with --start and --end, or write a smaller trace with `wavescope trim`
 """
+NO_THREADS = """\
+error: the machine lets this program start no more threads
+hint: `ulimit -a` shows the limits on processes (-u) and on memory (-v)
+"""
 A_BUG = """\
 error: sorry, this is a bug in wavescope: ZeroDivisionError: 1/0
 hint: WAVESCOPE_DEBUG=1 in the environment shows the traceback to report
@@ -227,6 +231,16 @@ def test_wrong_arguments_are_usage_errors(run: Run) -> None:
     )
 
 
+@pytest.mark.parametrize("entry", COMMANDS, ids=lambda entry: entry.name)
+def test_no_option_takes_two_dashes_for_a_value(entry: CommandEntry) -> None:
+    parser = command_of(entry).parser()
+    options = [action.option_strings[-1] for action in parser._actions if action.option_strings]
+
+    for option in options:
+        with pytest.raises(UsageError, match=option):
+            parser.parse_args([f"{option}=--"])
+
+
 def test_hostile_text_in_errors_is_made_visible(run: Run, tmp_path: Path) -> None:
     ran = run("info", tmp_path / "a\x1b[31m\nb.db")
 
@@ -285,6 +299,11 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
             MemoryError(),
             4,
             NO_MEMORY,
+        ),
+        (
+            RuntimeError("can't start new thread"),
+            4,
+            NO_THREADS,
         ),
         (
             ZeroDivisionError("1/0"),

@@ -120,6 +120,7 @@ def test_sizes(text: str, size_bytes: int) -> None:
         ("--delay", "-1", "prog"),
         ("--duration", "soon", "prog"),
         ("--last", "0", "prog"),
+        ("--last", "999999999999999999s", "prog"),
         ("--max-size", "big", "prog"),
         ("--max-size", "1G", "--keep", "some", "prog"),
         ("--keep", "oldest", "prog"),

@@ -87,13 +87,28 @@ def test_a_selected_source_tells_what_was_selected() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("0%", 1000), ("50%", 1500), ("100%", 2000), ("1us", 2000), ("0.25us", 1250), ("1234", 1234)],
+    [
+        ("0%", 1000),
+        ("50%", 1500),
+        ("100%", 2000),
+        ("1us", 2000),
+        ("0.25us", 1250),
+        ("1234", 1234),
+        ("99999999999999999999", 2**63 - 1),
+        ("-99999999999999999999", -(2**63)),
+        ("999999999999999999s", 2**63 - 1),
+    ],
 )
 def test_time_bounds(text: str, expected: int) -> None:
     assert timestamp_ns(text, 1000, 2000) == expected
 
 
-@pytest.mark.parametrize("text", ["", "x%", "101%", "5 minutes", "1.5.2ms", "us"])
+def test_a_window_may_end_after_all_times() -> None:
+    for end in ("99999999999999999999", "999999999999999999s"):
+        assert len(select(sample().build(), Selection(end=end)).ops) == len(sample().build().ops)
+
+
+@pytest.mark.parametrize("text", ["", "x%", "101%", "5 minutes", "1.5.2ms", "us", "9" * 5000])
 def test_a_bad_time_bound_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError):
         timestamp_ns(text, 0, 1)

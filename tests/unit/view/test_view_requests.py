@@ -71,6 +71,15 @@ def test_head_tells_the_length_and_sends_nothing(server: ViewServer) -> None:
     assert answered.endswith(b"\r\n\r\n")
 
 
+def test_who_asks_for_an_answer_without_a_head_is_refused(server: ViewServer) -> None:
+    for version in (b"", b" HTTP/0.9"):
+        answered = send(server, head(server).replace(b" HTTP/1.1", version))
+
+        assert statuses(answered) == [505]
+        assert b"Content-Security-Policy: default-src 'none'" in answered
+    assert statuses(send(server, head(server).replace(b" HTTP/1.1", b" HTTP/1.0"))) == [200]
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "CONNECT", "X"])
 def test_other_methods_are_refused(server: ViewServer, method: str) -> None:
     assert ask(server, method=method).status == 405

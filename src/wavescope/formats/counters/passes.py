@@ -60,6 +60,7 @@ from wavescope.model.workload_layout import (
     present_name,
 )
 from wavescope.units import counted
+from wavescope.whole_files import whole_file
 
 _FORM = LongForm(
     (PROCESS_ID, DISPATCH_ID),
@@ -69,6 +70,7 @@ _FORM = LongForm(
 )
 """A counter that is reported twice (by instance) is one whose instances were not summed up."""
 _ROWS_AT_A_TIME = 4096
+_MOST_DESCRIPTION_BYTES = 16 << 20
 _COUNTER_QUERY = """
     SELECT pid AS process_id, dispatch_id, agent_abs_index AS agent_id, grid_size, kernel_name,
            workgroup_size, lds_block_size, scratch_size, vgpr_count, accum_vgpr_count, sgpr_count,
@@ -310,10 +312,10 @@ def complete_multiplexed(table: CounterTable, path: Path) -> CounterTable:
 
 def _description(path: Path) -> tuple[str, list[list[str]]]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(whole_file(path, _MOST_DESCRIPTION_BYTES, "a description"))
         policy = str(content["policy"])
         groups = [[present_name(str(name)) for name in group] for group in content["groups"]]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UnreadableInputError(path, f"it does not describe multiplexing: {error}") from error
     return policy, groups
 

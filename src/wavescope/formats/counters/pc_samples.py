@@ -15,6 +15,7 @@ from wavescope.formats.counters.machine_files import opened_csv
 from wavescope.model.counters import PcSample
 from wavescope.model.progress import Notes
 from wavescope.model.workload_layout import PC_SAMPLE_FILES, PC_SAMPLE_JSON, PC_SAMPLE_KERNELS
+from wavescope.whole_files import whole_file
 
 _MOST_PLACES = 1_000_000
 _MOST_JSON_BYTES = 1 << 30
@@ -145,13 +146,9 @@ def _csv_samples(path: Path, kernels: Mapping[str, str]) -> Iterator[_Seen]:
 
 def _json_samples(path: Path) -> Iterator[_Seen]:
     try:
-        if path.stat().st_size > _MOST_JSON_BYTES:
-            raise UnreadableInputError(path, "it is larger than 1 GiB")
-        document = orjson.loads(path.read_bytes())
+        document = orjson.loads(whole_file(path, _MOST_JSON_BYTES, "samples (1 GiB)"))
         for process in document["rocprofiler-sdk-tool"]:
             yield from _process_samples(process)
-    except OSError as error:
-        raise UnreadableInputError(path, error.strerror or str(error)) from error
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise UnreadableInputError(path, f"it holds no PC samples ({error})") from error
 

@@ -42,6 +42,7 @@ from wavescope.model.workload_layout import (
     present_name,
 )
 from wavescope.units import counted
+from wavescope.whole_files import whole_file
 
 _MOST_CHANNELS = 4096
 _MOST_RECORD_BYTES = 16 << 20
@@ -271,14 +272,14 @@ def _durations(table: CounterTable, folder: Path, names: Sequence[str]) -> Float
 def profile_notes(folder: Path) -> list[str]:
     """What `wavescope counters collect` noted; nothing when all went well, or nothing was noted."""
     path = folder / RECORD_FILE
-    try:
-        if path.stat().st_size > _MOST_RECORD_BYTES:
-            return [f"{RECORD_FILE} was left out: it is too large to be one"]
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return [*_of_passes(content), *_of_counters(content)]
-    except FileNotFoundError:
+    if not path.exists():
         return []
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    try:
+        content = json.loads(whole_file(path, _MOST_RECORD_BYTES, "a record"))
+        return [*_of_passes(content), *_of_counters(content)]
+    except UnreadableInputError as error:
+        return [f"{RECORD_FILE} was left out: {error.reason}"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return [f"{RECORD_FILE} was left out: {error}"]
 
 

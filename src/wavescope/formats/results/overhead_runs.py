@@ -13,6 +13,7 @@ import orjson
 from wavescope.errors import UnreadableInputError
 from wavescope.model.overhead_runs import BASELINE, ArmRun, MetricKind, OverheadRuns, TraceFacts
 from wavescope.outputs import replaced
+from wavescope.whole_files import whole_file
 
 RUNS_SCHEMA = "wavescope.overhead/1"
 LARGEST_FILE_BYTES = 64 << 20
@@ -32,11 +33,8 @@ def save_runs(runs: OverheadRuns, path: Path, *, force: bool) -> None:
 def load_runs(path: Path) -> OverheadRuns:
     """The measurement stored at `path`; an error that says what is wrong with the file."""
     try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise UnreadableInputError(path, "it is too large for an overhead measurement")
-        document = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise UnreadableInputError(path, error.strerror or "it cannot be opened") from error
+        content = whole_file(path, LARGEST_FILE_BYTES, "an overhead measurement")
+        document = orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise UnreadableInputError(path, f"it is not JSON: {error}") from error
     if not isinstance(document, Mapping) or document.get("schema") != RUNS_SCHEMA:

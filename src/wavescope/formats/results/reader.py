@@ -19,6 +19,7 @@ from wavescope.model.result import (
     Unit,
     Value,
 )
+from wavescope.whole_files import whole_file
 
 LARGEST_FILE_BYTES = 64 << 20
 _HINT = "`wavescope summary trace.db --json >FILE` writes one, as every command does"
@@ -47,11 +48,7 @@ def load_result(path: Path) -> Result:
 def json_document(path: Path) -> Mapping[str, Any]:
     """The JSON object at `path`."""
     try:
-        if path.stat().st_size > LARGEST_FILE_BYTES:
-            raise UnreadableInputError(path, "it is too large for a result", hint=_HINT)
-        document = orjson.loads(path.read_bytes())
-    except OSError as error:
-        raise UnreadableInputError(path, error.strerror or "it cannot be opened") from error
+        document = orjson.loads(whole_file(path, LARGEST_FILE_BYTES, "a result"))
     except orjson.JSONDecodeError as error:
         raise UnreadableInputError(path, f"it is not JSON: {error}", hint=_HINT) from error
     if not isinstance(document, dict):

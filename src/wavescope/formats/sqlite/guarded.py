@@ -35,6 +35,8 @@ _SWITCHES = {
     "SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER": False,
 }
 _ALLOWED_ACTIONS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_PRAGMA}
+_INTERRUPTED = "interrupted"
+"""All that SQLite says then; a message that quotes a name may have the word in it."""
 _SCHEMA_TABLES = ("sqlite_master", "sqlite_schema")
 _overrun = threading.local()
 
@@ -79,14 +81,14 @@ def guarded_connection(
 
 def raise_if_stopped(error: BaseException) -> None:
     """Go on stopping where `error` only says that SQLite was interrupted by a signal."""
-    if "interrupted" in str(error) and not is_overrun(error):
+    if str(error) == _INTERRUPTED and not is_overrun(error):
         raise_if_told_to_stop()
         raise KeyboardInterrupt from error
 
 
 def is_overrun(error: BaseException) -> bool:
     """Whether `error` says that a statement of this thread took more steps than it may."""
-    return "interrupted" in str(error) and bool(getattr(_overrun, "happened", False))
+    return str(error) == _INTERRUPTED and bool(getattr(_overrun, "happened", False))
 
 
 def _limit(connection: sqlite3.Connection, size_bytes: int) -> None:

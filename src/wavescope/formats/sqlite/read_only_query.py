@@ -41,8 +41,8 @@ _ALLOWED_ACTIONS = {
     sqlite3.SQLITE_READ,
     sqlite3.SQLITE_RECURSIVE,
 }
-_SQL_ERRORS = (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError)
-"""The last one when a message quotes a damaged name."""
+_SQL_ERRORS = (sqlite3.Error, sqlite3.Warning, UnicodeError)
+"""The last one when a message quotes a damaged name, or the statement is no text."""
 _DAMAGED = ("image is malformed", "malformed database", "not a database", "disk I/O")
 
 
@@ -83,6 +83,10 @@ class ReadOnlyQuery:
     def _explained(self, error: Exception) -> Exception:
         message = str(error)
         raise_if_stopped(error)
+        if isinstance(error, UnicodeEncodeError):
+            return UsageError(
+                "the SQL statement is not UTF-8 text", hint="x'ff' is a value of any bytes"
+            )
         if isinstance(error, UnicodeDecodeError):
             return UnreadableInputError(self._path, "the database is damaged (names are not text)")
         if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_WRITE":
@@ -90,6 +94,8 @@ class ReadOnlyQuery:
                 "the statement needs more temporary space than there is",
                 hint="select or sort less; for `wavescope query` TMPDIR names a roomier folder",
             )
+        if message.startswith("no such"):  # and a name, in which any words may stand
+            return UsageError(f"SQL: {message}", hint=_table_hint(message))
         if any(words in message for words in _DAMAGED):
             return UnreadableInputError(self._path, f"the database is damaged ({message})")
         if any(word in message for word in ("authoriz", "prohibited", "readonly")):
@@ -99,7 +105,7 @@ class ReadOnlyQuery:
             )
         if "one statement" in message:
             return UsageError("give one SQL statement at a time")
-        return UsageError(f"SQL: {message}", hint=_table_hint(message))
+        return UsageError(f"SQL: {message}")
 
 
 def require_sqlite(path: Path) -> None:

@@ -85,6 +85,9 @@ class Connection(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         is_posted = self.command == "POST"
         try:
+            if self.request_version == self.default_request_version:
+                # To HTTP/0.9 an answer has no head: none of what keeps other pages out.
+                raise RefusedError(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED)
             place = admitted_place(path, self.headers, self.server.token)
             self.server.know(self.connection)
             parameters = {**_parameters(query), **self._members(is_posted=is_posted)}
