@@ -135,9 +135,17 @@ def run_on_gpu(
 
 
 def kill_when_running(
-    program: Path, *arguments: object, folder: Path, seconds: float, gpus: int = 1, **settings: str
+    program: Path,
+    *arguments: object,
+    folder: Path,
+    seconds: float,
+    gpus: int = 1,
+    after_first_op: bool = False,
+    **settings: str,
 ) -> Run:
-    """Start a program, wait until it says that it runs, and kill it a while later."""
+    """Start a program, wait until it says that it runs, and kill it a while later: a busy machine
+    may not have executed anything by then, unless that is waited for, too."""
+    truth = folder / "truth.csv"
     with subprocess.Popen(
         [str(program), *map(str, arguments)],
         env=gpu_environment(folder, "standard", gpus, settings),
@@ -146,10 +154,12 @@ def kill_when_running(
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "running\n"
+        while after_first_op and process.poll() is None and truth.read_text().count("\n") < 2:
+            time.sleep(0.01)
         time.sleep(seconds)
         process.kill()
         code = process.wait()
-    return Run(code, "", "", folder / "session", folder / "truth.csv")
+    return Run(code, "", "", folder / "session", truth)
 
 
 def in_ns(process: ProcessFiles, ops: Rows) -> Rows:

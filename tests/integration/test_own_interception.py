@@ -114,7 +114,10 @@ def test_a_queue_that_is_full_waits_as_alone(
 def test_a_kill_loses_nothing_that_was_completed(programs: Path, tmp_path: Path) -> None:
     load = built("hsa_load.c", programs)
 
-    run = kill_when_running(load, 1, 2, 500, "none", "endless", folder=tmp_path, seconds=0.3, **OWN)
+    load_endlessly = (load, 1, 2, 500, "none", "endless")
+    run = kill_when_running(
+        *load_endlessly, folder=tmp_path, seconds=0.3, after_first_op=True, **OWN
+    )
 
     with open_trace(run.session) as trace:
         recorded = len(trace.ops)
