@@ -21,8 +21,13 @@ from wavescope.model.columns import CALLS, MARKERS, OPS, Table
 from wavescope.model.source import Batch
 from wavescope.units import counted
 from wavescope.view.lanes import Lane
-from wavescope.view.opening.gathered_host import CALL_COLUMNS, MARKER_COLUMNS, GatheredHost
-from wavescope.view.opening.gathered_ops import OP_COLUMNS, GatheredOps
+from wavescope.view.opening.gathered_rows import (
+    CALL_COLUMNS,
+    MARKER_COLUMNS,
+    OP_COLUMNS,
+    GatheredHost,
+    GatheredOps,
+)
 from wavescope.view.opening.opening_options import OpeningOptions
 from wavescope.view.opening.trace_view import Loaded, TraceView
 from wavescope.view.rows import Place, RowTree, Series, queue_depths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,18 +10,22 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 from wavescope.errors import WavescopeError
+from wavescope.package_files import package_file
 from wavescope.render.results.json_text import json_bytes, json_for_pages
 from wavescope.view.answers import JSON, Answer, Asked
 from wavescope.view.opening import StillReadingError, TraceView
 from wavescope.view.server.admission import RefusedError
 from wavescope.view.server.questions import POSTED, QUESTIONS, question
-from wavescope.view.server.static_files import static_file
 
 MOST_RUNNING = 16
 TURN_S = 60.0
 _HTML = "text/html; charset=utf-8"
 _API = "api/"
 _STATIC = "static/"
+_STATIC_FOLDER = ("render", "html", "static")
+_STATIC_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+_STATIC_NAME = re.compile(r"(?:\w[\w-]*/)*\w[\w-]*(\.js|\.css)", re.ASCII)
+"""No dots but the last: neither other folders nor hidden files have such a name."""
 
 OnBug = Callable[[Exception], object]
 Reply = tuple[HTTPStatus, Answer]
@@ -46,7 +51,7 @@ class Site:
         """The answer to what is asked at `place`."""
         if place.startswith(_API):
             return self._answered(place.removeprefix(_API), asked, is_posted=is_posted)
-        found = static_file(place.removeprefix(_STATIC)) if place.startswith(_STATIC) else None
+        found = _static_file(place.removeprefix(_STATIC)) if place.startswith(_STATIC) else None
         if not place:
             found = Answer(self.page, _HTML)
         if found is None:
@@ -104,3 +109,12 @@ def _fit(answer: Answer) -> Answer:
 def problem(sentence: str, hint: str = "") -> Answer:
     """What the page is told in place of an answer."""
     return _fit(Answer(json_bytes({"error": sentence, "hint": hint})))
+
+
+def _static_file(name: str) -> Answer | None:
+    """The file called `name`; None where there is none."""
+    found = _STATIC_NAME.fullmatch(name)
+    path = package_file(*_STATIC_FOLDER, *name.split("/")) if found else None
+    if found is None or path is None:
+        return None
+    return Answer(path.read_bytes(), _STATIC_TYPES[found[1]])

@@ -1,4 +1,4 @@
-"""Ops put on the rows of their queues and copies, batch by batch."""
+"""What is read, put on its rows batch by batch: ops on queues and copies, the host's on threads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from wavescope.arrays import Array
 from wavescope.arrays.coded_columns import DistinctRows, looked_up
+from wavescope.formats.timeline import ProcessKeys
 from wavescope.model.columns import UNKNOWN
 from wavescope.model.op_kinds import OpKind, kind_of_type
 from wavescope.model.source import Batch
@@ -16,9 +17,11 @@ from wavescope.model.strings import StringTable
 from wavescope.view.lanes import Packing, Ranges
 from wavescope.view.opening.graph_runs import GraphRuns
 from wavescope.view.opening.growing_rows import GrowingRows, some_ranges
-from wavescope.view.rows import OpPlace
+from wavescope.view.rows import HostPlace, OpPlace
 
 OP_COLUMNS = ("gpu", "queue", "start_ns", "end_ns", "name", "type")
+MARKER_COLUMNS = ("process", "thread", "start_ns", "end_ns", "name")
+CALL_COLUMNS = (*MARKER_COLUMNS, "pid", "category")
 _COPIES = -(2**63)
 """In place of a queue's number."""
 _UNSEEN = -1
@@ -131,3 +134,26 @@ class _OpTypes:
                 table = getattr(self, name)
                 room = np.full(missing, fill, table.dtype)
                 setattr(self, name, np.concatenate((table[:-1], room, table[-1:])))
+
+
+class GatheredHost:
+    """The rows read so far of `markers` or of `calls`."""
+
+    def __init__(self, table: str, keys: ProcessKeys, strings: StringTable) -> None:
+        self._keys = keys
+        self._strings = strings
+        self.rows = GrowingRows(
+            Packing.BELOW_OPEN, lambda process, thread: HostPlace(process, thread, table)
+        )
+        self.row_count = 0
+
+    def add(self, batch: Batch) -> None:
+        """Take in the next rows."""
+        count = len(batch["start_ns"])
+        rows = np.arange(self.row_count, self.row_count + count, dtype=np.uint32)
+        self.row_count += count
+        names, empty = batch["name"], self._strings.find("")
+        if empty >= 0:
+            names = np.where(names == empty, np.int32(-1), names)
+        ranges = Ranges(batch["start_ns"], batch["end_ns"], names, rows)
+        self.rows.add(self._keys.of(batch), batch["thread"], ranges)
