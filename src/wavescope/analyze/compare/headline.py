@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wavescope.analyze.compare.differences import Comparison
-from wavescope.units import duration_text
+from wavescope.analyze.compare.figures import total_of
+from wavescope.units import count_text, duration_text
 
 _ABOUT_EQUAL = 0.005
 """Spans that differ by less are called equal."""
@@ -15,6 +16,10 @@ _EXPLAINED = 0.8
 """The parts named make so much of what goes one way, if that many are enough."""
 _LEAST_SHARE = 0.1
 """Smaller parts of what goes one way, or of the difference, are not named."""
+_MOSTLY = 0.5
+_OTHER_AMOUNT = 0.1
+"""The amount of work is told where this share of the base's GPU time comes or goes with it, and
+most of the change of GPU time does."""
 _MANY_TIMES = 3.0
 """From here on a factor is easier to read than percent."""
 _IDLE = "idle time"
@@ -27,8 +32,7 @@ class _Change(NamedTuple):
 
     @property
     def words(self) -> str:
-        sign = "+" if self.delta_ns > 0 else "-"
-        return f"{_short(self.name)} {sign}{duration_text(abs(self.delta_ns))}"
+        return f"{_short(self.name)} {_signed(self.delta_ns)}"
 
 
 def headline(comparison: Comparison) -> str:
@@ -53,7 +57,28 @@ def headline(comparison: Comparison) -> str:
     if any(change.name == _IDLE for change in causes):
         busy = duration_text(new.busy_ns), duration_text(base.busy_ns)
         words += f"; the GPU is busy for {busy[0]}, {busy[1]} in the base"
-    return words
+    return words + _amount_of_work(comparison)
+
+
+def _amount_of_work(comparison: Comparison) -> str:
+    """How much of the change on the GPU comes of running the same more or less often, where most
+    does: traces of 30 and of 60 steps differ in length, and nothing is slower."""
+    parts = comparison.parts
+    more_ns = sum(part.calls_effect_ns for part in parts if part.base.calls and part.new.calls)
+    base, new = total_of(part.base for part in parts), total_of(part.new for part in parts)
+    delta_ns = new.total_ns - base.total_ns
+    is_most = more_ns * delta_ns > 0 and abs(delta_ns - more_ns) <= _MOSTLY * abs(delta_ns)
+    if not is_most or abs(more_ns) < _OTHER_AMOUNT * base.total_ns:
+        return ""
+    often = "more" if more_ns > 0 else "less"
+    return (
+        f"; it ran {count_text(new.calls)} ops, {count_text(base.calls)} in the base: running the "
+        f"same {often} often makes {_signed(more_ns)} on the GPU"
+    )
+
+
+def _signed(time_ns: int) -> str:
+    return f"{'+' if time_ns > 0 else '-'}{duration_text(abs(time_ns))}"
 
 
 def _how_much(base_ns: int, delta_ns: int) -> str:

@@ -13,6 +13,7 @@ from wavescope.analyze.findings.context import (
     calls_of,
     nearest_rank_median,
 )
+from wavescope.analyze.findings.kernel_order import kernel_order
 from wavescope.analyze.ops.op_labels import meaning_of_label
 from wavescope.analyze.quick_findings import evidence_sql
 from wavescope.arrays.coded_columns import blocks, looked_up
@@ -26,6 +27,9 @@ _MOST_SIZES = 50
 _SHOWN = 3
 _MOST_SHARE = 0.05
 """More calls than this share are no outliers but another kind of call."""
+_ELSEWHERE_SHARE = 0.8
+"""So are calls of which this share run where no other call does, as the head of a model after its
+layers: between other kernels, and so on other data."""
 
 
 class _Outliers(NamedTuple):
@@ -85,12 +89,36 @@ def _outliers(context: FindingContext, label: int) -> list[_Outliers]:
         median_ns = nearest_rank_median(durations)
         over = durations > limits.outlier_factor * median_ns
         count = int(np.count_nonzero(over))
-        if not count or count > _MOST_SHARE * len(rows):
+        if not count or count > _MOST_SHARE * len(rows) or _are_elsewhere(context, rows, over):
             continue
         longest = np.argsort(-durations, kind="stable")[:count]
         excess_ns = int((durations[longest] - median_ns).sum())
         found.append(_Outliers(label, rows[longest], len(rows), median_ns, excess_ns))
     return found
+
+
+def _are_elsewhere(
+    context: FindingContext, rows: npt.NDArray[np.int64], over: npt.NDArray[np.bool_]
+) -> bool:
+    """Whether most of the calls that are `over` have other neighbours than all that are not."""
+    neighbours = _neighbours(context, rows)
+    usual = np.unique(neighbours[~over])
+    return bool(np.mean(~np.isin(neighbours[over], usual)) >= _ELSEWHERE_SHARE)
+
+
+def _neighbours(context: FindingContext, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """A number for what runs before and after each op on its queue."""
+    order = context.trace.derived(kernel_order)
+    places = np.full(len(context.trace.ops), -1, np.int64)
+    places[order.rows] = np.arange(len(order.rows))
+    here, last = places[rows], len(order.rows) - 1
+    before, after = (
+        np.where(
+            order.lane[place] == order.lane[here], context.label_of_op[order.rows[place]], -1
+        ).astype(np.int64)
+        for place in (np.maximum(here - 1, 0), np.minimum(here + 1, last))
+    )
+    return before * (len(context.labels.texts) + 1) + after
 
 
 def _finding(context: FindingContext, each: _Outliers) -> Finding:

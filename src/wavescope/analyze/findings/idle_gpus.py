@@ -24,10 +24,11 @@ from wavescope.model.result import (
     Value,
     table_of,
 )
-from wavescope.units import duration_text, percent_of
+from wavescope.units import count_text, counted, duration_text, percent_of
 
 _SHOWN = 3
 _LEAST_GAIN_PERCENT = 1.0
+_CONTRADICTED = 0.5
 _WORTH_TELLING = 0.05
 """Start-up of a smaller share of the idle time is not set apart."""
 
@@ -53,6 +54,13 @@ def _told(context: FindingContext, gpu: GpuUtilization, parts: GapParts) -> Find
     tellings = causes(context, story)
     because = " and ".join(telling.because for telling in tellings if telling.because)
     evidence = [f"{finding.evidence}: {shares(story)}"]
+    if _is_contradicted(parts):
+        because = ""
+        evidence.append(
+            f"{count_text(parts.inverted_count)} of the {counted(int(parts.linked.sum()), 'gap')} "
+            "ended before the launch call of the op began: the clocks of host and GPU disagree, so "
+            "that what the host did meanwhile may be told wrongly"
+        )
     evidence += [telling.evidence for telling in tellings if telling.evidence]
     evidence.append(_longest_gap(context, story))
     told = finding._replace(
@@ -75,6 +83,11 @@ def _told(context: FindingContext, gpu: GpuUtilization, parts: GapParts) -> Find
         evidence.append(f"{gpu.time.op_count} ops are too few to judge a program by")
         told = _without_gain(told)
     return told._replace(evidence="; ".join(evidence))
+
+
+def _is_contradicted(parts: GapParts) -> bool:
+    """Whether most ops that ended a gap began before the call that launched them."""
+    return parts.inverted_count > _CONTRADICTED * int(parts.linked.sum())
 
 
 def _severity(

@@ -18,8 +18,14 @@ from wavescope.model.result import Finding, Severity
 from wavescope.units import counted, duration_text
 
 ID = "launch-bound"
+_OWN_STEPS = 2
+"""Where no launch is recorded, shorter gaps than so many of the GPU's own steps are its own."""
 _EXPLAINED = 0.8
 """A phase is not told when one nested in it has this share of its gaps."""
+
+
+_NOT_RECORDED = np.iinfo(np.int64).max
+"""The end of a launch that is not recorded: it may have cost any gap."""
 
 
 class _PhaseGaps(NamedTuple):
@@ -122,9 +128,13 @@ def _gap_sums(context: FindingContext, path_of_op: Array, count: int) -> tuple[l
     for gaps in context.gaps:
         paths, lengths = path_of_op[gaps.after], gaps.lengths_ns
         told = lengths <= context.thresholds.launch_gap_ns
+        is_long = lengths >= _OWN_STEPS * context.thresholds.back_to_back_ns
         if launched_until is not None:
             gap_starts = context.trace.ops["start_ns"][gaps.after] - lengths.astype(np.int64)
-            told &= launched_until[gaps.after] > gap_starts
+            until = launched_until[gaps.after]
+            told &= (until > gap_starts) & (is_long | (until != _NOT_RECORDED))
+        else:
+            told &= is_long
         sums = (
             code_counts(paths[told], count).tolist(),
             group_sums(paths[told], lengths[told], count),
@@ -145,8 +155,8 @@ def _launched_until_ns(context: FindingContext) -> Times | None:
     links, trace = context.links, context.trace
     if links is None:
         return None
-    always, never = np.iinfo(np.int64).max, np.iinfo(np.int64).min
-    until = np.full(len(trace.ops), always, np.int64)
+    never = np.iinfo(np.int64).min
+    until = np.full(len(trace.ops), _NOT_RECORDED, np.int64)
     first_ns = trace.derived(launch_calls).first_start_ns[links.call_rows]
     is_later = trace.ops["start_ns"][links.op_rows] > first_ns
     until[links.op_rows] = np.where(is_later, never, trace.calls["end_ns"][links.call_rows])

@@ -89,6 +89,12 @@ class GapParts:
         return linked
 
     @cached_property
+    def inverted_count(self) -> int:
+        """How many gaps ended before the call that launched the op began, by the trace's clocks."""
+        called = self.trace.calls["start_ns"][self.calls[self.linked]]
+        return int(np.count_nonzero(called > self.trace.ops["start_ns"][self.after[self.linked]]))
+
+    @cached_property
     def lengths_ns(self) -> Lengths:
         return elapsed_ns(self.starts, self.ends)
 

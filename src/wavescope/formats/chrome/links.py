@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,6 @@ from wavescope.formats.chrome.event_batch import ID_NONE, ID_TEXT, EventBatch, E
 from wavescope.model.columns import UNKNOWN, Table
 from wavescope.model.source import Batch, TraceSource
 from wavescope.model.time_order import TimeSample
-
-if TYPE_CHECKING:
-    from wavescope.formats.chrome.process_links import ProcessOfOps
 
 _PREFERENCE_BITS = 2
 _KEY_LIMIT = 1 << (62 - _PREFERENCE_BITS)
@@ -91,6 +88,15 @@ class Links(Closing):
         self._rows.close()
 
 
+class ByProcess(Protocol):
+    """What tells apart the calls and ops of several processes that have the same numbers."""
+
+    def divided(
+        self, calls: Records, ops: Records, processes: Array
+    ) -> Iterator[tuple[Records, Records]]:
+        """Calls and ops of one process after the other."""
+
+
 class KeyedLinks(Closing):
     """Collects calls and ops by a number that both carry; joins them once all are there."""
 
@@ -123,7 +129,7 @@ class KeyedLinks(Closing):
         texts: Int32s,
         processes: Int32s,
         threads: Int64s,
-        process_of_ops: ProcessOfOps | None = None,
+        process_of_ops: ByProcess | None = None,
     ) -> None:
         """Add every op with the call that caused it; the arrays say what the calls' codes mean.
 

@@ -62,3 +62,22 @@ def test_each_other_trace_has_its_sentence() -> None:
 
     assert found.count(";") == 1
     assert "trace 3 takes 50.00 us, 50.00 us (50.0 %) less than the base: gemm -50.00 us" in found
+
+
+def test_more_steps_of_the_same_are_no_slowdown() -> None:
+    def steps(count: int, gemm_us: int = 90) -> TraceMaker:
+        maker = a_trace()
+        for number in range(count):
+            at = 200_000 * number
+            maker.with_kernel("gemm", at, at + 1_000 * gemm_us)
+            maker.with_kernel("norm", at + 100_000, at + 110_000)
+        return maker
+
+    assert headline(steps(30), steps(60)).endswith(
+        "; it ran 120 ops, 60 in the base: running the same more often makes +3.000 ms on the GPU"
+    )
+    assert headline(steps(60), steps(30, gemm_us=89)).endswith(
+        "; it ran 60 ops, 120 in the base: running the same less often makes -3.000 ms on the GPU"
+    )
+    # as often, and slower
+    assert "it ran" not in headline(steps(30), steps(30, gemm_us=98))

@@ -226,6 +226,30 @@ def test_outliers_of_other_launch_sizes_are_none() -> None:
     assert not found(lambda: maker, "duration-outliers")
 
 
+@pytest.mark.parametrize(("after_the_long_one", "is_told"), [("argmax", False), ("norm", True)])
+def test_long_calls_that_run_between_other_kernels_are_other_work(
+    after_the_long_one: str, is_told: bool
+) -> None:
+    """The head of a model runs with the kernel of its layers, launched as large."""
+    maker, now = a_trace(), 0
+    step = [("norm", 10_000), ("gemm", 10_000)] * 24
+    long = [("norm", 10_000), ("gemm", 200_000), (after_the_long_one, 10_000)]
+    for name, length in [*step, *long] * 20:
+        maker.with_kernel(name, now, now + length, grid_x=132)
+        now += length
+
+    assert bool(found(lambda: maker, "duration-outliers")) == is_told
+
+
+@pytest.mark.parametrize(("gap_ns", "is_told"), [(1_400, False), (2_500, True)])
+def test_short_gaps_without_recorded_launches_are_the_steps_of_the_gpu(
+    gap_ns: int, is_told: bool
+) -> None:
+    maker = traces.decode_of_short_ops(gap_ns=gap_ns)
+
+    assert bool(found(lambda: maker, "launch-bound")) == is_told
+
+
 def test_growing_work_is_no_drift() -> None:
     assert not found(lambda: traces.drifting(grid_step=1), "duration-drift")
 

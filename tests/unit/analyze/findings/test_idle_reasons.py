@@ -281,3 +281,14 @@ def test_collectives_and_copies_of_the_runtime_count_as_tiny_kernels() -> None:
     assert (finding.numbers["tiny_count"], finding.numbers["kernel_count"]) == (40, 40)
     assert finding.gain_percent == 100.0
     assert "rocclr" not in finding.evidence
+
+
+def test_no_cause_is_named_where_most_ops_began_before_their_launch() -> None:
+    # The GPU's clock runs 50 us early: each kernel begins 40 us before the call that launched it.
+    contradicted = idle(steps(early_ns=-40 * US))
+    sound = idle(steps(early_ns=10 * US))
+
+    assert contradicted.title == "GPU 0 was idle for 90.7 % of its span"
+    assert "39 of the 39 gaps ended before the launch call of the op began" in contradicted.evidence
+    assert sound.title.startswith(f"{contradicted.title}, mostly because the host")
+    assert "clocks" not in sound.evidence
