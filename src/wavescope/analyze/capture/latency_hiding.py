@@ -11,7 +11,7 @@ from wavescope.analyze.capture.analysis import CaptureAnalysis, first_rows
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.source_lines import chain_label
 from wavescope.arrays.intervals import Intervals
-from wavescope.model.capture import Integers, Rows
+from wavescope.model.capture import Integers, Rows, Waves
 from wavescope.model.result import ColumnOf, ResultColumn, ResultTable, Unit
 from wavescope.units import percent_of
 
@@ -30,6 +30,19 @@ def busy_cycles(analysis: CaptureAnalysis) -> Integers:
     return cycles
 
 
+def issue_gaps(waves: Waves, wave: int) -> Integers:
+    """For each event of a wave the cycles from the end of all before it to its own time."""
+    events = waves.events(wave)
+    time = waves.time[events]
+    if not len(time):
+        return time
+    before = np.empty_like(time)
+    before[0] = waves.begin[wave]
+    np.maximum.accumulate(time[:-1] + waves.duration[events][:-1], out=before[1:])
+    gaps: Integers = np.maximum(time - before, 0)
+    return gaps
+
+
 class SimdTime(NamedTuple):
     """What SIMDs did while their traced waves stalled."""
 
@@ -37,6 +50,8 @@ class SimdTime(NamedTuple):
     """For each event of the waves the cycles of its stall in which its SIMD did nothing."""
     idle_percent: float
     """Of the time in which SIMDs had traced waves, the part in which none of them did anything."""
+    idle_before_row: Integers
+    """By row the cycles in which a wave had nothing to issue before it and its SIMD did nothing."""
 
 
 def exposed_stalls(analysis: CaptureAnalysis) -> Rows:
@@ -51,6 +66,7 @@ def simd_time(analysis: CaptureAnalysis) -> SimdTime:
     its own cycles. Only traced waves are seen: other waves of the SIMD may have hidden more.
     """
     waves, lived, worked = analysis.waves, 0, 0
+    idle = np.zeros(len(analysis.instructions) + 1, np.int64)  # row -1, which none is, has the last
     exposed: Rows = np.maximum(waves.stall, 0)
     for simd in _simds(analysis):
         stall = exposed[simd.events].astype(np.int64)
@@ -62,7 +78,19 @@ def simd_time(analysis: CaptureAnalysis) -> SimdTime:
         lived += alive.total_ns
         covered = _covered_before(simd.busy, alive.ends) - _covered_before(simd.busy, alive.starts)
         worked += int(covered.sum())
-    return SimdTime(exposed, 100 * (lived - worked) / lived if lived else 0.0)
+        for wave in simd.waves.tolist():
+            _add_idle(waves, wave, simd.busy, idle)
+    return SimdTime(exposed, 100 * (lived - worked) / lived if lived else 0.0, idle[:-1])
+
+
+def _add_idle(waves: Waves, wave: int, busy: Intervals, idle: Integers) -> None:
+    """Add a wave's gaps, without what the SIMD did meanwhile, to the rows that ended them."""
+    gaps = issue_gaps(waves, wave)
+    found = np.flatnonzero(gaps)
+    events = waves.events(wave).start + found
+    end = waves.time[events]
+    hidden = _covered_before(busy, end) - _covered_before(busy, end - gaps[found])
+    np.add.at(idle, waves.row[events], gaps[found] - hidden)
 
 
 class _Simd(NamedTuple):

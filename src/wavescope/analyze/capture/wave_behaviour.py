@@ -14,7 +14,7 @@ from wavescope.analyze.capture.kernel_occupancy import (
     occupancy_over_time,
     traced_occupancy,
 )
-from wavescope.analyze.capture.latency_hiding import exposed_stalls, latency_hiding
+from wavescope.analyze.capture.latency_hiding import exposed_stalls, issue_gaps, latency_hiding
 from wavescope.analyze.capture.source_lines import chain_label
 from wavescope.analyze.capture.stall_types import instruction_mix
 from wavescope.arrays.intervals import Intervals
@@ -138,19 +138,6 @@ def _spread(what: str, values: Integers) -> _Spread:
 
 def _nearest_rank(ordered: Integers, percent: int) -> int:
     return int(ordered[max(-(-len(ordered) * percent // 100), 1) - 1])
-
-
-def issue_gaps(waves: Waves, wave: int) -> Integers:
-    """For each event of a wave the cycles from the end of all before it to its own time."""
-    events = waves.events(wave)
-    time = waves.time[events]
-    if not len(time):
-        return time
-    before = np.empty_like(time)
-    before[0] = waves.begin[wave]
-    np.maximum.accumulate(time[:-1] + waves.duration[events][:-1], out=before[1:])
-    gaps: Integers = np.maximum(time - before, 0)
-    return gaps
 
 
 def gap_table(analysis: CaptureAnalysis) -> ResultTable | None:

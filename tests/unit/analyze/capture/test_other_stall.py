@@ -9,7 +9,12 @@ import pytest
 from tests.capture_folders import CaptureBuilder, a_capture, step
 from tests.plan_contexts import a_context, analysis, exposed_of, found_by
 from wavescope.analyze.capture.plan import plan_result
-from wavescope.analyze.capture.plan.patterns import lds_before_matrix, other_stall, polling
+from wavescope.analyze.capture.plan.patterns import (
+    idle_gaps,
+    lds_before_matrix,
+    other_stall,
+    polling,
+)
 from wavescope.analyze.capture.plan.plan import planned_changes
 
 MFMA = "v_mfma_f32_16x16x16_f16 a[0:3], v[8:9], v[10:11], a[0:3]"
@@ -72,6 +77,33 @@ def test_a_write_to_lds_is_nothing_that_a_matrix_instruction_reads(tmp_path: Pat
     capture.with_wave([step(1), step(2, stall=200), step(3), step(4)])
 
     assert found_by(lds_before_matrix.find, a_context(capture, tmp_path)) == []
+
+
+def a_long_kernel(*, other_wave: bool) -> CaptureBuilder:
+    """One wave that waits 100 cycles for every sixteenth instruction, perhaps beside a busy one."""
+    capture = a_capture().with_code(*["v_add_f32_e32 v0, v0, v1"] * 64, "s_endpgm")
+    steps = [step(row, idle=0 if row % 16 else 100) for row in range(1, 65)]
+    capture.with_wave([*steps, step(65, idle=500)])
+    if other_wave:
+        capture.with_wave([step(1, issue=2_000)], slot=1)
+    return capture
+
+
+def test_waves_that_have_nothing_to_issue(tmp_path: Path) -> None:
+    context = a_context(a_long_kernel(other_wave=False), tmp_path)
+
+    (found,) = found_by(idle_gaps.find, context)
+
+    assert found.gain_cycles == 400, "the last one is before the end, where nothing is left to do"
+    assert found.where == "row 16"
+    assert context.main_row(found) == 16
+    assert "instruction cache, or a register" in found.cause
+
+
+def test_a_gap_in_which_another_wave_works_costs_nothing(tmp_path: Path) -> None:
+    context = a_context(a_long_kernel(other_wave=True), tmp_path)
+
+    assert found_by(idle_gaps.find, context) == []
 
 
 def a_polling_loop(read: str, *between: str) -> CaptureBuilder:

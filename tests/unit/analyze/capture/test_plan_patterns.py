@@ -163,6 +163,13 @@ def test_an_lds_read_with_matrix_work_before_its_wait_is_none(tmp_path: Path) ->
     assert found_by(lds_before_matrix.find, a_context(an_lds_read(MFMA, MFMA), tmp_path)) == []
 
 
+def test_an_lds_read_that_the_matrix_instruction_does_not_need_is_none(tmp_path: Path) -> None:
+    """A wait for the next tile, before a barrier for instance, and then work on this one."""
+    after = "v_mfma_f32_16x16x32_fp8_fp8 a[0:3], v[14:15], v[16:17], a[0:3]"
+
+    assert found_by(lds_before_matrix.find, a_context(an_lds_read(after=after), tmp_path)) == []
+
+
 def test_an_lds_read_for_other_work_is_none(tmp_path: Path) -> None:
     context = a_context(an_lds_read(after="v_add_f32 v0, v4, v5"), tmp_path)
 

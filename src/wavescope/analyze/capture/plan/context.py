@@ -14,7 +14,7 @@ from wavescope.analyze.capture.barriers import BarrierGroup, barrier_groups
 from wavescope.analyze.capture.entry_lines import statement_frames
 from wavescope.analyze.capture.instruction_kinds import Kind
 from wavescope.analyze.capture.kernel_occupancy import TracedOccupancy, traced_occupancy
-from wavescope.analyze.capture.latency_hiding import busy_cycles, simd_time
+from wavescope.analyze.capture.latency_hiding import SimdTime, busy_cycles, simd_time
 from wavescope.analyze.capture.plan.gain_limits import Gain, GainLimits
 from wavescope.analyze.capture.plan.kernel_counters import KernelCounters
 from wavescope.analyze.capture.plan.loops import Loop, find_loops, innermost_loop
@@ -122,7 +122,7 @@ class PlanContext:
         return GainLimits(
             memory.left_percent if memory else None,
             f"the kernel {memory.words}" if memory else "",
-            self._pieces_and_idle[1],
+            self._simd_time.idle_percent if self.has_waves else None,
         )
 
     @cached_property
@@ -130,19 +130,24 @@ class PlanContext:
         """Waves that met at barriers."""
         return barrier_groups(self.analysis) if self.has_waves else []
 
-    @property
+    @cached_property
     def pieces(self) -> StallPieces:
-        """All stall by cause."""
-        return self._pieces_and_idle[0]
+        """All stall by cause; without wave files all of it is exposed."""
+        exposed = (
+            self._simd_time.exposed
+            if self.has_waves
+            else np.maximum(self.analysis.executed.stall, 0)
+        )
+        return stall_pieces(self.analysis, exposed, self.meetings)
+
+    @property
+    def idle_before_row(self) -> Integers:
+        """By row the cycles without anything to issue before it that nothing hides."""
+        return self._simd_time.idle_before_row
 
     @cached_property
-    def _pieces_and_idle(self) -> tuple[StallPieces, float | None]:
-        """Found together in one pass over the SIMDs; without wave files all stall is exposed."""
-        if not self.has_waves:
-            stall = np.maximum(self.analysis.executed.stall, 0)
-            return stall_pieces(self.analysis, stall, self.meetings), None
-        time = simd_time(self.analysis)
-        return stall_pieces(self.analysis, time.exposed, self.meetings), time.idle_percent
+    def _simd_time(self) -> SimdTime:
+        return simd_time(self.analysis)
 
     @cached_property
     def lifetime(self) -> int:
@@ -308,9 +313,10 @@ class PlanContext:
         return hidden, int(np.median(self.matrix_between(cause, event))), latency
 
     def main_row(self, opportunity: Opportunity) -> int | None:
-        """The instruction that causes most of what an opportunity claims, None for no stall."""
+        """The instruction that causes most of what an opportunity claims, else that it names."""
         if not len(opportunity.pieces):
-            return None
+            named = opportunity.numbers.get("row")
+            return named if isinstance(named, int) else None
         return self.group_of(opportunity.pieces).cause_rows[0]
 
     def group_of(self, found: Integers) -> Group:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavescope.analyze.capture.instruction_kinds import Kind
+from wavescope.analyze.capture.instruction_kinds import Kind, operands_of
 from wavescope.analyze.capture.plan.context import Group, Opportunity, PlanContext, Sketch
 from wavescope.model.capture import Flags, Integers, Rows
 
 _SOON = 4
 _FEW_MATRIX = 1
+_REACH = 16
 
 
 def find(context: PlanContext, free: Flags) -> list[Opportunity]:
@@ -22,6 +23,7 @@ def find(context: PlanContext, free: Flags) -> list[Opportunity]:
     event, cause = pieces.waits_of(reads)
     between = context.matrix_between(cause, event)
     is_direct = (between <= _FEW_MATRIX) & (_matrix_events_after(context, event) > 0)
+    is_direct &= _feeds_matrix(context, event)
     chosen[reads[~is_direct]] = False
     return [_opportunity(context, group) for group in context.groups(chosen)]
 
@@ -31,6 +33,32 @@ def _is_read(context: PlanContext) -> Flags:
     instructions = context.analysis.instructions
     reads = [mnemonic.startswith(("ds_read", "ds_load")) for mnemonic in instructions.mnemonics]
     return np.array(reads or [False], np.bool_)[instructions.mnemonic_code]
+
+
+def _feeds_matrix(context: PlanContext, events: Rows) -> Flags:
+    """Which waits are for what a matrix instruction soon reads: as seen once for each row."""
+    _, first, place = np.unique(
+        context.analysis.executed.row[events], return_index=True, return_inverse=True
+    )
+    seen = [_feeds_matrix_once(context, event) for event in events[first].tolist()]
+    return np.array(seen, np.bool_)[place.reshape(-1)]
+
+
+def _feeds_matrix_once(context: PlanContext, event: int) -> bool:
+    executed, dependencies = context.analysis.executed, context.analysis.dependencies
+    texts, is_matrix = context.analysis.instructions.text, context.is_executed_matrix
+    first, last = np.searchsorted(dependencies.wait_event, [event, event + 1]).tolist()
+    producers = dependencies.producer_event[
+        dependencies.producer_offsets[first] : dependencies.producer_offsets[last]
+    ]
+    loaded = {
+        one
+        for row in np.unique(executed.row[producers]).tolist()
+        for one in operands_of(texts[row]).written
+    }
+    end = executed.offsets[np.searchsorted(executed.offsets, event, side="right")]
+    later = executed.row[event + 1 : min(event + 1 + _REACH, int(end))].tolist()
+    return any(is_matrix[row] and loaded & operands_of(texts[row]).read for row in later)
 
 
 def _matrix_events_after(context: PlanContext, events: Rows) -> Integers:
