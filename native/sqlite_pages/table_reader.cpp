@@ -116,7 +116,7 @@ void TableReader::read_plain_rows(int64_t max_rows, int64_t last_rowid) {
     const size_t offset = load_u16(offsets + 2 * count);
     if (offset < directory_end || offset + kSmallestCell > usable) break;
     const uint8_t* const cell = page + offset;
-    const uint64_t payload = cell[0];
+    const size_t payload = cell[0];
     if (payload >= 0x80) break;  // a length of several bytes: long records go to other pages
     uint64_t bits;
     const uint8_t* const record = read_varint(cell + 1, end, bits);

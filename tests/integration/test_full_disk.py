@@ -40,7 +40,7 @@ if int(limit):
 def run(*arguments):
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
-        code = main(arguments)
+        code = main([*arguments, "--quiet"])
     return [code, said.getvalue(), sorted(os.listdir(folder))]
 
 lines = {name: ["convert", trace, "-o", f"{folder}/{name}"] for name in outputs}
@@ -85,14 +85,40 @@ def test_files_that_may_not_grow(trace: Path, tmp_path: Path, limit: int) -> Non
     assert_told(found, "File too large", "Input/output error")
 
 
-def test_a_disk_without_space(trace: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def small_disk(tmp_path: Path) -> list[str]:
+    """What runs one more word, a command line, with a disk of 100 kB at `tmp_path`."""
     mount = f"mount -t tmpfs -o size=100k none {shlex.quote(str(tmp_path))}"
     apart = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
     if subprocess.run([*apart, mount], capture_output=True, check=False).returncode:
         pytest.skip("no small disk can be mounted here")
+    return [*apart, f'{mount} && exec sh -c "$1"', "sh"]
+
+
+def test_a_disk_without_space(trace: Path, tmp_path: Path, small_disk: list[str]) -> None:
     program = [sys.executable, "-c", PROGRAM, str(trace), str(tmp_path), "0", *OUTPUTS]
 
-    found = results([*apart, f"{mount} && exec {shlex.join(program)}"])
+    found = results([*small_disk, shlex.join(program)])
 
     assert_told(found, "No space left on device")
     assert all("hint: free some space" in said for _, said, _ in found.values())
+
+
+def test_a_statement_that_sorts_more_than_fits(
+    trace: Path, tmp_path: Path, small_disk: list[str]
+) -> None:
+    statement = "SELECT a.*, b.* FROM rocpd_op a, rocpd_op b ORDER BY random()"
+    program = [sys.executable, "-m", "wavescope", "query", str(trace), statement, "--quiet"]
+
+    ran = subprocess.run(
+        [*small_disk, f"TMPDIR={shlex.quote(str(tmp_path))} exec {shlex.join(program)}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ran.returncode, ran.stdout) == (4, "")
+    assert ran.stderr == (
+        "error: the statement needs more temporary space than there is\n"
+        "hint: select or sort less; for `wavescope query` TMPDIR names a roomier folder\n"
+    )

@@ -11,10 +11,11 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from wavescope.errors import UnreadableInputError, UsageError
+from wavescope.errors import MachineError, UnreadableInputError, UsageError
 from wavescope.files import ByteStream
 from wavescope.formats.sqlite.guarded import raise_if_stopped
 from wavescope.formats.sqlite.sqlite_open import SQLITE_MAGIC, ReadOnlyDatabase
+from wavescope.unpacking import is_full_disk
 
 SqlValue = str | int | float | bytes | None
 SqlRow = tuple[SqlValue, ...]
@@ -43,6 +44,8 @@ _ALLOWED_ACTIONS = {
 }
 _SQL_ERRORS = (sqlite3.Error, sqlite3.Warning, UnicodeError)
 """The last one when a message quotes a damaged name, or the statement is no text."""
+_NO_ROOM = "the statement needs more temporary space than there is"
+_LESS = "select or sort less; for `wavescope query` TMPDIR names a roomier folder"
 _DAMAGED = ("image is malformed", "malformed database", "not a database", "disk I/O")
 
 
@@ -89,11 +92,10 @@ class ReadOnlyQuery:
             )
         if isinstance(error, UnicodeDecodeError):
             return UnreadableInputError(self._path, "the database is damaged (names are not text)")
-        if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_WRITE":
-            return UsageError(
-                "the statement needs more temporary space than there is",
-                hint="select or sort less; for `wavescope query` TMPDIR names a roomier folder",
-            )
+        if is_full_disk(error):
+            return MachineError(_NO_ROOM, hint=_LESS)
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_WRITE":  # a limit is met
+            return UsageError(_NO_ROOM, hint=_LESS)
         if message.startswith("no such"):  # and a name, in which any words may stand
             return UsageError(f"SQL: {message}", hint=_table_hint(message))
         if any(words in message for words in _DAMAGED):
