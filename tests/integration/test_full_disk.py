@@ -40,7 +40,7 @@ if int(limit):
 def run(*arguments):
     said = io.StringIO()
     with contextlib.redirect_stderr(said):
-        code = main(arguments)
+        code = main([*arguments, "-q"])
     return [code, said.getvalue(), sorted(os.listdir(folder))]
 
 lines = {name: ["convert", trace, "-o", f"{folder}/{name}"] for name in outputs}
