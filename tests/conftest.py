@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -58,15 +59,27 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
     Compiling them takes longer than the rest of collecting them.
     """
     cache = getattr(session.config, "cache", None)  # its plugin may be left out
-    if "PYTEST_XDIST_WORKER" not in os.environ or sys.dont_write_bytecode or cache is None:
+    with _nothing_is_garbage():
+        if "PYTEST_XDIST_WORKER" not in os.environ or sys.dont_write_bytecode or cache is None:
+            return (yield)
+        with (cache.mkdir("compiled") / "by_a_worker").open("a") as compiled:
+            fcntl.flock(compiled, fcntl.LOCK_EX)
+            if os.fstat(compiled.fileno()).st_size == 0:
+                result = yield
+                compiled.write("yes")
+                return result
         return (yield)
-    with (cache.mkdir("compiled") / "by_a_worker").open("a") as compiled:
-        fcntl.flock(compiled, fcntl.LOCK_EX)
-        if os.fstat(compiled.fileno()).st_size == 0:
-            result = yield
-            compiled.write("yes")
-            return result
-    return (yield)
+
+
+@contextmanager
+def _nothing_is_garbage() -> Iterator[None]:
+    """What is made meanwhile stays: looking through it again and again would take a tenth of all tests' time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,5 @@
-# What makes the builds of tests cheaper. The build of the package itself does none of it: there each file is compiled
-# alone, which also checks that it includes what it uses.
+# What makes the builds of tests cheaper. In the build of the package itself each file is compiled alone, which also checks
+# that it includes what it uses of ours; tests/unit/native/test_includes.py checks the standard library's headers.
 
 # The files of a library are compiled as one: most of the time goes to templates that they have in common.
 set(package_objects wavescope_columns_objects wavescope_collector_core wavescope_collector_roctx wavescope_collector_calls
@@ -21,23 +21,10 @@ foreach(source IN LISTS compiled_alone)
   endforeach()
 endforeach()
 
-# Reading the standard library's headers is a third of what it costs to compile the tests: GCC does it once for all of them.
-if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  return()
-endif()
-set(precompiled_headers <algorithm> <array> <atomic> <chrono> <cstdint> <cstdio> <cstdlib> <cstring> <functional> <map>
-    <memory> <mutex> <optional> <set> <string> <string_view> <thread> <unordered_map> <unordered_set> <utility> <vector>)
-
-# One for all that is compiled with the same options; what reuses it waits for nothing else.
-file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp "")
-add_library(precompiled OBJECT ${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp)
-target_precompile_headers(precompiled PRIVATE ${precompiled_headers})
+# Headers of HIP and CUPTI come first where declarations are compared with them. The software GPU has other options.
+include(precompiled.cmake)
 get_property(test_targets DIRECTORY ${PROJECT_SOURCE_DIR}/tests PROPERTY BUILDSYSTEM_TARGETS)
-foreach(target IN LISTS package_objects test_targets)
-  get_target_property(type ${target} TYPE)
-  # Headers of HIP and CUPTI come first where declarations are compared with them. The software GPU has other options.
-  if(type STREQUAL "UTILITY" OR target MATCHES "_(abi|abi_calls|signatures)" OR target MATCHES "^softgpu_")
-    continue()
-  endif()
-  target_precompile_headers(${target} REUSE_FROM precompiled)
-endforeach()
+list(FILTER test_targets EXCLUDE REGEX "_(abi|abi_calls|signatures)|^thread_tests$")
+set(with_usual_options ${package_objects})
+list(FILTER with_usual_options EXCLUDE REGEX "^softgpu_")
+share_precompiled_headers(precompiled ${with_usual_options} ${test_targets})

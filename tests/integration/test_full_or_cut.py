@@ -13,6 +13,7 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -157,19 +158,26 @@ CUT: dict[str, tuple[str, Callable[[Path, Path, Path], Path]]] = {
 PACKED_AS_ONE = ("trace.db.gz", "c.tar.gz", "c.tar.bz2", "c.tar.xz")
 
 
+@pytest.fixture(scope="module")
+def whole(
+    database: Path, capture: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], bytes]:
+    """What is in each file of CUT; packing takes longest."""
+    folder = tmp_path_factory.mktemp("whole")
+    return cache(lambda name: CUT[name][1](database, capture, folder / name).read_bytes())
+
+
 @pytest.fixture(params=[*((name, "cut") for name in CUT), *((n, "changed") for n in PACKED_AS_ONE)])
 def damaged(
-    request: pytest.FixtureRequest, database: Path, capture: Path, tmp_path: Path
+    request: pytest.FixtureRequest, whole: Callable[[str], bytes], tmp_path: Path
 ) -> tuple[str, Path]:
     """A command, and a file that it reads when it is whole."""
     name, damage = request.param
-    command, make = CUT[name]
-    path = make(database, capture, tmp_path / name)
-    data = path.read_bytes()
+    path, data = tmp_path / name, whole(name)
     half = len(data) // 2
     rest = b"" if damage == "cut" else bytes(64) + data[half + 64 :]
     path.write_bytes(data[:half] + rest)
-    return command, path
+    return CUT[name][0], path
 
 
 def test_what_is_cut_or_damaged_is_an_unreadable_input(
