@@ -267,6 +267,26 @@ def test_the_command_of_a_time_is_that_bin(browser: Browser, page: Path, played_
     ]
 
 
+def test_the_command_opens_the_file_that_has_the_moment(
+    browser: Browser, played_job: Job, tmp_path: Path
+) -> None:
+    steps = played_job.ranks[7].steps
+    later = ((int(steps.start_ns[11]), "run/rank7_goes_on.db"),)
+    rank = replace(played_job.ranks[7], later_files=later)
+    ranks = (*played_job.ranks[:7], rank, *played_job.ranks[8:])
+    view = opened(browser, written(replace(played_job, ranks=ranks), tmp_path))
+
+    view.value("document.querySelector('[data-map=step] canvas.map').focus()")
+    for key in ["ArrowDown"] * 7 + ["ArrowRight"] * 10 + ["Enter"]:
+        view.key(key)
+    view.wait("!document.querySelector('[data-map=step] .chosen').hidden")
+    assert command_of(view, "step")[2] == "run/rank7.db"
+    for key in ["ArrowRight", "Enter"]:
+        view.key(key)
+    view.wait("document.querySelector('[data-map=step] .chosen p').textContent.includes('step 11')")
+    assert command_of(view, "step")[2] == "run/rank7_goes_on.db"
+
+
 def test_the_command_is_copied_or_selected(browser: Browser, page: Path) -> None:
     view = opened(browser, page)
     view.value("document.querySelector('[data-map=time] canvas.map').focus()")

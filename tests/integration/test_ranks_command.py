@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +108,28 @@ def cut_in_half(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+def test_ctrl_c_while_a_cluster_starts_leaves_nothing(jobs: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="needs wavescope[cluster]")
+    with subprocess.Popen(
+        [*WAVESCOPE, "ranks", str(jobs / "even"), "--scheduler", "local"],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as command:
+        while not any(tmp_path.glob("wavescope-dask-*")) and command.poll() is None:
+            time.sleep(0.005)
+        time.sleep(0.3)  # into the start of the worker, which takes a second more
+        os.killpg(command.pid, signal.SIGINT)
+        out, said = command.communicate(timeout=PATIENCE_S)
+
+    assert (command.returncode, out) == (130, "")
+    assert said.splitlines()[-1] == "interrupted"
+    assert "resource_tracker" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_rank_that_kept_its_newest_part_has_lost_nothing(tmp_path: Path) -> None:
     options = {4: ("--last", 60), 5: ("--max-size", 30)}
     for rank in range(6):
@@ -170,6 +195,42 @@ def test_a_folder_without_traces_says_what_was_passed_over(tmp_path: Path) -> No
     assert "passed over: files that are no traces by their names (1)" in done.stderr
 
 
+def test_a_file_that_is_not_there_is_told_once_with_one_hint(tmp_path: Path) -> None:
+    missing = tmp_path / "nope"
+
+    done = ranks(missing, tmp_path / "nothing")
+
+    assert done.returncode == 3
+    error, hint = done.stderr.splitlines()
+    assert error.removeprefix(f"error: cannot read {missing}: ") == (
+        "there is no such file (1 more file could not be read either)"
+    )
+    assert hint == "hint: check the name; relative paths begin at the current folder"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "sentence"),
+    [
+        ("json", "file is cut short: the events up to there were read"),
+        ("json.gz", "file is cut short: the events up to there were read"),
+        ("pftrace", "the file ends within a packet: read up to there"),
+    ],
+)
+def test_a_half_written_file_that_is_read_as_far_as_it_goes_says_so(
+    tmp_path: Path, suffix: str, sentence: str
+) -> None:
+    paths = simulated(Topology.DDP, seed=11, ranks=3, steps=6).write(tmp_path, suffix)
+    cut_in_half(paths[1])
+
+    result = told(tmp_path)
+
+    noted = [row["path"] for row in rows(result, "files") if sentence in (row["notes"] or "")]
+    assert noted == [str(paths[1])]
+    (finding,) = (each for each in result["findings"] if each["id"] == "files-repaired")
+    assert finding["title"] == "1 of 3 files was read in part, or repaired"
+    assert paths[1].name in finding["evidence"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
@@ -177,6 +238,7 @@ def test_a_folder_without_traces_says_what_was_passed_over(tmp_path: Path) -> No
         (("--rank-pattern", "("), 2, "is not a regular expression"),
         (("--scheduler", "tcp://127.0.0.1:1"), 4, "127.0.0.1:1"),
         (("--scheduler", "local", "--ssh", "a,b"), 2, "exclude each other"),
+        (("--rank-pattern", r"gpu(\d+)"), 3, "hint: for example --rank-pattern"),
         (("--memory-limit", "much"), 2, "is not a size"),
         (("--base", "nowhere"), 3, "nowhere"),
     ],
@@ -214,6 +276,16 @@ def test_an_earlier_run_is_compared_with(jobs: Path) -> None:
     ]
     assert changed["new_value"] > 1.05 * changed["base_value"]
     assert changed["change_value"] == changed["new_value"] - changed["base_value"]
+
+
+def test_a_bad_file_of_an_earlier_run_is_a_row(jobs: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "rank_9.db"
+    empty.touch()
+
+    result = told(jobs / "slow", "--base", jobs / "even", empty)
+
+    assert [row["path"] for row in rows(result, "files") if row["problem"]] == [str(empty)]
+    assert "files-unreadable" in {finding["id"] for finding in result["findings"]}
 
 
 def test_patterns_of_names_choose_files_and_ranks(jobs: Path, tmp_path: Path) -> None:

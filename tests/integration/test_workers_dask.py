@@ -79,6 +79,28 @@ def test_the_same_problems_as_in_the_pool(cluster: Cluster) -> None:
     assert dask_workers(cluster) == before
 
 
+def test_dasks_profiler_has_no_thread_to_look_into(cluster: Cluster) -> None:
+    run = threading.Thread(
+        target=run_all, args=(UNLUCKY, ["sleep 1"] * 4, EngineOptions(scheduler=cluster.file))
+    )
+    seen: set[tuple[int, int]] = set()
+    with distributed.Client(cluster.address, set_as_default=False) as client:
+        run.start()
+        while run.is_alive():
+            told = client.run(
+                lambda dask_worker: (
+                    len(dask_worker.state.executing),
+                    len(dask_worker.active_threads),
+                )
+            )
+            seen.update(told.values())
+            time.sleep(0.05)
+    run.join()
+
+    assert max(executing for executing, _ in seen) >= 1
+    assert {watched for _, watched in seen} == {0}
+
+
 def test_a_worker_that_is_killed_has_its_items_done_again(cluster: Cluster) -> None:
     options = EngineOptions(scheduler=cluster.file)
     victims = dask_workers(cluster)

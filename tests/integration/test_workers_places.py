@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.dask_processes import ROOT, scheduler
+from wavescope.errors import MachineError
 from wavescope.workers import EngineOptions, Task, run_all
 
 pytest.importorskip("distributed", reason="Dask is not here: wavescope[cluster]")
@@ -145,3 +146,22 @@ def test_jobs_of_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = (tmp_path / "script.sh").read_text().splitlines()
     assert {"#SBATCH -p short", "#SBATCH --cpus-per-task=1", "#SBATCH -t 00:05:00"} <= set(script)
     assert (tmp_path / "cancelled").read_text() == "1\n"
+
+
+def test_jobs_that_slurm_refuses_are_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(
+        "dask_jobqueue", reason="dask-jobqueue is not here: wavescope[cluster-slurm]"
+    )
+    options = EngineOptions(
+        slurm=f"cores=1,memory=1GB,interface=lo,local_directory={tmp_path}", workers_come_s=0.5
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MachineError, match="there is no sbatch here"):
+        run_all(DIGEST, ITEMS, options)
+
+    (tmp_path / "sbatch").write_text("#!/bin/sh\necho invalid partition >&2\nexit 1\n")
+    (tmp_path / "sbatch").chmod(0o755)
+    with pytest.raises(MachineError, match=r"had no worker for 0\.5 s"):
+        run_all(DIGEST, ITEMS, options)

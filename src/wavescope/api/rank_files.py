@@ -37,7 +37,7 @@ _KERNEL_TRACE = re.compile(r"kernel_trace\.csv(?:\.gz)?$", re.IGNORECASE)
 _RECORD = re.compile(r"\d+-\d+\.\w+")
 """What collectors call their files: by process and time."""
 _NAME_THEM = "name the folder, or the files of all ranks"
-_PATTERN_HINT = r"for example --rank-pattern 'node(?P<host>\d+)/gpu(?P<rank>\d+)'"
+PATTERN_HINT = r"for example --rank-pattern 'node(?P<host>\d+)/gpu(?P<rank>\d+)'"
 
 
 class RankFrom(str, enum.Enum):
@@ -138,7 +138,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     expression = compiled(pattern, "--rank-pattern")
     if "rank" not in expression.groupindex and (expression.groups < 1 or expression.groupindex):
         raise UsageError(
-            f"--rank-pattern {pattern} has no group that is the rank", hint=_PATTERN_HINT
+            f"--rank-pattern {pattern} has no group that is the rank", hint=PATTERN_HINT
         )
     return expression
 
@@ -223,7 +223,10 @@ def _traces_of_folder(folder: str, entries: Sequence[os.DirEntry[str]]) -> list[
 def _is_trace_file(entry: os.DirEntry[str], passed_over: Counter[str]) -> bool:
     """Whether a file is a trace by its content, or unreadable and by its name meant to be one."""
     name = entry.name.lower()
-    if name.endswith(_NEVER_TRACES) or not entry.is_file(follow_symlinks=False):
+    if not entry.is_file(follow_symlinks=False):
+        passed_over["pipes, sockets and devices"] += 1
+        return False
+    if name.endswith(_NEVER_TRACES):
         passed_over[_NOT_BY_NAME] += 1
         return False
     try:

@@ -14,13 +14,14 @@ from wavescope.analyze.ranks.result import FileState, RanksOptions, ranks_result
 from wavescope.analyze.ranks.stragglers import StragglerReport, stragglers_of
 from wavescope.api.opened import paths_of
 from wavescope.api.rank_digests import digest_task, read_digests
-from wavescope.api.rank_files import RankFile, search_rank_files
+from wavescope.api.rank_files import PATTERN_HINT, RankFile, search_rank_files
 from wavescope.api.rank_numbers import ranks_of
 from wavescope.errors import UnreadableInputError
 from wavescope.model.paths import PathLike, bytes_at
 from wavescope.model.progress import Progress, Tell, no_progress, tell_nobody
 from wavescope.model.result import Result
 from wavescope.outputs import replaced, require_free
+from wavescope.units import counted
 from wavescope.workers import EngineOptions, Outcome, run_all
 
 Paths = PathLike | Sequence[PathLike]
@@ -52,10 +53,17 @@ def ranks(
     given, earlier = paths_of(traces), paths_of(base) if base else []
     if page is not None:
         require_free(Path(page), [*given, *earlier], force=force)
-    before = _job(earlier, request).job if earlier else None
+    before = _job(earlier, request) if earlier else None
     found = _job(given, request)
     report = stragglers_of(found.job)
-    result = ranks_result(found.job, found.files, options, before, report)
+    left_out = [file for file in before.files if file.problem] if before else []
+    result = ranks_result(
+        found.job,
+        [*found.files, *left_out],
+        options,
+        before.job if before else None,
+        report,
+    )
     if page is not None:
         with replaced(Path(page), [*given, *earlier], force=force) as temporary:
             _write(temporary, found.job, report, result, title or _title(given))
@@ -90,7 +98,13 @@ def _job(given: Sequence[Path], request: _Request) -> _Found:
     for note in numbered.notes:
         request.tell(note)
     files = tuple(
-        FileState(file.path, _first(numbers, file.rank), outcome.problem, _op_count(digests))
+        FileState(
+            file.path,
+            _first(numbers, file.rank),
+            _with_hint(outcome),
+            _op_count(digests),
+            tuple(dict.fromkeys(note for digest in digests for note in digest.notes)),
+        )
         for file, numbers, outcome, digests in zip(
             found.files, numbered.of_file, outcomes, made, strict=True
         )
@@ -124,6 +138,11 @@ def _without_path(outcome: Outcome) -> Outcome:
     return replace(outcome, problem=outcome.problem.removeprefix(f"cannot read {outcome.item}: "))
 
 
+def _with_hint(outcome: Outcome) -> str:
+    """The problem and what to do about it, as a cell of a table holds them."""
+    return f"{outcome.problem} ({outcome.hint})" if outcome.hint else outcome.problem
+
+
 def _size(path: str) -> int:
     try:
         return bytes_at(Path(path))
@@ -133,9 +152,12 @@ def _size(path: str) -> int:
 
 def _nothing_read(files: Sequence[RankFile], outcomes: Sequence[Outcome]) -> UnreadableInputError:
     """None of the files could be read: what was wrong with the first."""
-    problem = next((outcome.problem for outcome in outcomes if outcome.problem), "it holds no rank")
-    more = f" ({len(files) - 1} more files could not be read either)" if len(files) > 1 else ""
-    return UnreadableInputError(files[0].path, f"{problem}{more}")
+    more = f" ({counted(len(files) - 1, 'more file')} could not be read either)"
+    return UnreadableInputError(
+        files[0].path,
+        (outcomes[0].problem or "it holds no rank") + (more if len(files) > 1 else ""),
+        hint=PATTERN_HINT if files[0].problem else outcomes[0].hint,
+    )
 
 
 def _first(numbers: Sequence[int], otherwise: int | None) -> int | None:

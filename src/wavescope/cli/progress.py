@@ -12,6 +12,7 @@ import time
 from types import TracebackType
 
 from wavescope.cli.terminal import say, terminal_width
+from wavescope.process import interrupts_wait
 from wavescope.render.cells.escape import cell_width, shortened, visible
 
 SILENT_SECONDS = 1.0
@@ -55,7 +56,9 @@ class Progress:
 
     def __enter__(self) -> Progress:
         if self._thread:
-            self._thread.start()
+            # Ctrl-C is for the thread that works: it may have a reason to wait for it.
+            with interrupts_wait():
+                self._thread.start()
         return self
 
     def __exit__(

@@ -25,6 +25,8 @@ class Answer:
     problem: str = ""
     details: str = ""
     is_lost: bool = False
+    hint: str = ""
+    """What to do about the problem."""
 
 
 def answer_of(function: str, item: str, options: bytes) -> Answer:
@@ -32,8 +34,7 @@ def answer_of(function: str, item: str, options: bytes) -> Answer:
     try:
         value = _called(resolve_name(function), item, options)
     except WavescopeError as error:
-        hint = f" ({error.hint})" if error.hint else ""
-        return Answer(problem=f"{error}{hint}", details=traceback.format_exc())
+        return Answer(problem=str(error), details=traceback.format_exc(), hint=error.hint)
     except MemoryError:
         return Answer(
             problem="it needs more memory than a worker may have", details=traceback.format_exc()
@@ -67,7 +68,12 @@ def shortened(text: str) -> str:
 
 def packed(answer: Answer) -> bytes:
     """The answer as bytes; text with any characters in it survives."""
-    header = {"problem": answer.problem, "details": answer.details, "done": _is_done(answer)}
+    header = {
+        "problem": answer.problem,
+        "details": answer.details,
+        "hint": answer.hint,
+        "done": _is_done(answer),
+    }
     encoded = json.dumps(header).encode()
     return _HEADER_SIZE.pack(len(encoded)) + encoded + (answer.value or b"")
 
@@ -82,4 +88,4 @@ def unpacked(data: bytes) -> Answer:
     end = start + _HEADER_SIZE.unpack_from(data)[0]
     header = json.loads(data[start:end])
     value = data[end:] if header["done"] else None
-    return Answer(value, header["problem"], header["details"])
+    return Answer(value, header["problem"], header["details"], hint=header["hint"])

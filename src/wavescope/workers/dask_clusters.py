@@ -9,6 +9,7 @@ import contextlib
 import json
 import logging
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -126,7 +127,8 @@ def _made(make: Callable[[], Cluster], how: str) -> Iterator[Cluster]:
     try:
         yield cluster
     finally:
-        with contextlib.suppress(OSError, TimeoutError):
+        # Dask asserts that all jobs were begun; some may have been refused.
+        with contextlib.suppress(OSError, TimeoutError, AssertionError):
             cluster.close(timeout=_CLOSE_S)
 
 
@@ -144,19 +146,24 @@ def _own_folder() -> Iterator[str]:
 
 def _local_cluster(options: EngineOptions, item_count: int, folder: str) -> Cluster:
     distributed = needed("distributed", "cluster")
-    with _interrupts_wait():
-        return distributed.LocalCluster(
-            # Each thread has a process for the work: more interpreters with Dask are of no use.
-            n_workers=1,
-            threads_per_worker=max(1, min(process_count(options), item_count)),
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            worker_dashboard_address=None,
-            memory_limit=_dask_memory(options) or "auto",
-            local_directory=folder,
-            silence_logs=logging.CRITICAL,
-        )
+    with ExitStack() as stack:
+        with _interrupts_wait():
+            cluster = distributed.LocalCluster(
+                # Each thread has a process for the work: more interpreters with Dask are of no use.
+                n_workers=1,
+                threads_per_worker=max(1, min(process_count(options), item_count)),
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
+                worker_dashboard_address=None,
+                memory_limit=_dask_memory(options) or "auto",
+                local_directory=folder,
+                silence_logs=logging.CRITICAL,
+            )
+            stack.callback(cluster.close)
+        # An interrupt that had to wait comes before this.
+        stack.pop_all()
+    return cluster
 
 
 @contextmanager
@@ -214,11 +221,15 @@ def ssh_host(spelled: str) -> tuple[str, Mapping[str, Any]]:
 
 def _slurm_cluster(options: EngineOptions) -> Cluster:
     jobqueue = needed("dask_jobqueue", "cluster-slurm")
+    named = slurm_options(options.slurm)
+    if shutil.which("sbatch") is None:
+        raise MachineError(
+            "there is no sbatch here, by which Slurm is given jobs",
+            hint="run this on a machine that Slurm's jobs are sent from",
+        )
     # No web pages: they would listen on all networks of the machine that jobs are sent from.
     scheduler_options = {"dashboard_address": None}
-    cluster = jobqueue.SLURMCluster(
-        **{"scheduler_options": scheduler_options, **slurm_options(options.slurm)}
-    )
+    cluster = jobqueue.SLURMCluster(**{"scheduler_options": scheduler_options, **named})
     with contextlib.ExitStack() as stack:
         stack.callback(cluster.close)
         cluster.scale(jobs=options.workers or 1)

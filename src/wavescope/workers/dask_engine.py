@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from wavescope.closing import Closing, on_error
@@ -19,7 +19,7 @@ from wavescope.workers.tasks import Task
 from wavescope.workers.undisturbed import undisturbed
 from wavescope.workers.worker_watch import WorkerWatch, connection_lost
 
-_POLL_S = 0.01
+_LOOK_S = 0.5
 _END_S = 5.0
 _RETRIES = 2
 
@@ -61,7 +61,9 @@ class DaskEngine(Closing):
             batch = finished.next_batch(block=False)
             if not batch:
                 self._watch.look()
-                time.sleep(_POLL_S)
+                with finished.thread_condition:
+                    if not finished.has_ready():
+                        finished.thread_condition.wait(_LOOK_S)
             for future, result in batch:
                 del self._futures[future.key]
                 yield index_of[future.key], self._answer(index_of[future.key], future, result)
@@ -117,7 +119,7 @@ def _told(remote: RemoteAnswer, item: str) -> Answer:
     answer = remote.answer
     if answer.problem and not remote.has_item and os.path.lexists(item):
         problem = f"{answer.problem}; it is on this machine, but not on {remote.host}"
-        return Answer(problem=problem, details=answer.details, is_lost=answer.is_lost)
+        return replace(answer, problem=problem, hint="")
     return answer
 
 

@@ -7,10 +7,12 @@ threads of a worker do not wait for each other, and an interrupted run ends at o
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import threading
 from collections import deque
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,8 +46,15 @@ class RemoteAnswer:
     """Whether a file of the item's name is there."""
 
 
-def answer_on_worker(item: str, plan: RunPlan) -> RemoteAnswer:
+async def answer_on_worker(item: str, plan: RunPlan) -> RemoteAnswer:
     """The answer to `item`, worked on by a process of this worker's machine."""
+    # Dask's profiler looks into each thread that runs a task a hundred times a second. This one
+    # only waits, and is none of a task's.
+    loop, threads = asyncio.get_running_loop(), _dask_worker().executors["default"]
+    return await loop.run_in_executor(threads, copy_context().run, _answer, item, plan)
+
+
+def _answer(item: str, plan: RunPlan) -> RemoteAnswer:
     answer = _PROCESSES.answer(item, plan)
     return RemoteAnswer(answer, _host(), os.path.lexists(item))
 

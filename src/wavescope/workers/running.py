@@ -66,7 +66,13 @@ def _outcomes(
 
     def finish(index: int, answer: Answer, attempts: int) -> None:
         outcomes[index] = Outcome(
-            index, items[index], answer.value, answer.problem, attempts, answer.details
+            index,
+            items[index],
+            answer.value,
+            answer.problem,
+            attempts,
+            answer.details,
+            answer.hint,
         )
         progress(len(outcomes), len(items), remaining.finish(index))
 

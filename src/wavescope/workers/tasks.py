@@ -24,7 +24,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one item: a value, or a sentence that says why there is none.
+    """What came of one item: a value, or a sentence that says why there is none, and what to do.
 
     `details` is for those who debug wavescope: a traceback, or what a lost worker said last.
     """
@@ -35,3 +35,4 @@ class Outcome:
     problem: str
     attempts: int
     details: str = ""
+    hint: str = ""

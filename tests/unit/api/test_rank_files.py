@@ -202,6 +202,16 @@ def test_the_host_that_pytorch_names_a_file_for() -> None:
     assert host_in_name("rank_3.json") == ""
 
 
+def test_a_pipe_in_a_folder_is_passed_over(tmp_path: Path) -> None:
+    write(tmp_path / "rank0.json")
+    os.mkfifo(tmp_path / "rank1.json")
+
+    found = search_rank_files([tmp_path])
+
+    assert names(found.files, tmp_path) == ["rank0.json"]
+    assert found.sentence == "passed over: pipes, sockets and devices (1)"
+
+
 def test_natural_order() -> None:
     given = ["r10", "r2", "a", "r2b", "7", "r02"]
 

@@ -13,9 +13,11 @@ from wavescope.workers.tasks import Task
 any_text = st.text(st.characters(codec=None, exclude_categories=()))
 
 
-@given(st.none() | st.binary(), any_text, any_text)
-def test_an_answer_survives_as_bytes(value: bytes | None, problem: str, details: str) -> None:
-    answer = Answer(value, problem, details)
+@given(st.none() | st.binary(), any_text, any_text, any_text)
+def test_an_answer_survives_as_bytes(
+    value: bytes | None, problem: str, details: str, hint: str
+) -> None:
+    answer = Answer(value, problem, details, hint=hint)
 
     assert unpacked(packed(answer)) == answer
 
@@ -27,7 +29,7 @@ def test_an_answer_survives_as_bytes(value: bytes | None, problem: str, details:
         ("raise two\nlines", "a bug: ValueError: two lines"),
         ("leave 3", "a bug: SystemExit: 3"),
         ("no-bytes", "a bug: TypeError: the task returned str, not bytes"),
-        ("unreadable f.db", "cannot read f.db: the file is empty (was the run killed?)"),
+        ("unreadable f.db", "cannot read f.db: the file is empty"),
         ("open /no/such.db", "cannot read /no/such.db: No such file or directory"),
     ],
 )
@@ -36,6 +38,12 @@ def test_whatever_a_task_raises_is_a_sentence(item: str, problem: str) -> None:
 
     assert (answer.value, answer.problem, answer.is_lost) == (None, problem, False)
     assert answer.details.startswith("Traceback")
+
+
+def test_what_to_do_about_a_problem_is_told_apart_from_it() -> None:
+    assert answer_of("tests.worked_items:unlucky", "unreadable f.db", b"").hint == (
+        "was the run killed?"
+    )
 
 
 def test_a_long_problem_is_cut() -> None:

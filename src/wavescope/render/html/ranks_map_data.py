@@ -274,14 +274,17 @@ def _largest_usual(values: Reals, axis: int) -> float:
 
 
 def _ranks(job: Job, time: RankMap, late: Collection[int]) -> list[dict[str, Any]]:
-    shared = Counter(rank.path for rank in job.ranks)
+    shared = Counter(path for rank in job.ranks for path in rank.paths)
     return [
         {
             "label": f"Rank {number}",
             "number": f"{number}{'*' if time.is_own_clock[place] else ''}",
             "host": bounded(rank.identity.host, 16),
             "place": place_text(job, place),
-            "command": open_command(rank.path, number if shared[rank.path] > 1 else None),
+            "commands": [
+                open_command(path, number if shared[path] > 1 else None) for path in rank.paths
+            ],
+            "later": [str(first_ns) for first_ns, _ in rank.later_files],
             "left": str(int(time.own_first_ns[place])),
             "rate": float(time.own_rate[place]),
             "isLate": place in late,

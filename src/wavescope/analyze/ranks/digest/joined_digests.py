@@ -60,6 +60,7 @@ def joined(digests: Sequence[RankDigest]) -> RankDigest:
         lost_ops=sum(digest.lost_ops for digest in kept),
         older_ops=sum(digest.older_ops for digest in kept),
         is_sampled=any(digest.is_sampled for digest in kept),
+        later_files=tuple((digest.first_ns, digest.path) for digest in kept[1:]),
         notes=(
             *_distinct(note for digest in kept for note in digest.notes),
             f"one rank in {len(kept)} files: it goes on in {paths}",

@@ -175,7 +175,7 @@ class RankDigest:
 
     identity: RankIdentity
     path: str
-    """The file or folder it was made of, as it was named."""
+    """The file or folder it was made of, as it was named; the first where there are several."""
     format: str
     op_count: int
     first_ns: int
@@ -202,3 +202,16 @@ class RankDigest:
     is_sampled: bool = False
     notes: tuple[str, ...] = field(default=())
     """What a reader skipped or repaired, and what could not be told, as sentences."""
+    later_files: tuple[tuple[int, str], ...] = ()
+    """When the first op of each other file began, and its path, in order of time. Digests are put
+    together where they are used, so that these never travel."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All its files, in order of time."""
+        return (self.path, *(path for _, path in self.later_files))
+
+    def path_at(self, time_ns: int) -> str:
+        """The file that has this time of the rank's own clock."""
+        begun = [path for first_ns, path in self.later_files if first_ns <= time_ns]
+        return begun[-1] if begun else self.path

@@ -14,6 +14,7 @@ from wavescope.analyze.ranks.findings.context import RankContext
 from wavescope.analyze.ranks.findings.matching import (
     clocks_not_comparable,
     collective_mismatches,
+    files_repaired,
     files_unreadable,
     ranks_missing,
 )
@@ -30,6 +31,7 @@ FINDERS: tuple[Callable[[RankContext], list[Finding]], ...] = (
     clocks_not_comparable,
     ranks_missing,
     files_unreadable,
+    files_repaired,
     rank_outliers,
 )
 _ORDER = (Severity.PROBLEM, Severity.WARNING, Severity.INFO)

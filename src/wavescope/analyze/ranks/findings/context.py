@@ -39,11 +39,12 @@ class RankContext(NamedTuple):
     def view_command(self, place: int, start_ns: int, end_ns: int) -> str:
         """The command that shows a rank's trace around a time, given in its own clock."""
         around = max((end_ns - start_ns) // 4, _LEAST_AROUND_NS)
+        path = self.measures.job.ranks[place].path_at((start_ns + end_ns) // 2)
         return view_command(
-            self._path(place),
+            path,
             start_ns - around,
             end_ns + around,
-            self.measures.job.numbers[place] if self._shares_file(place) else None,
+            self.measures.job.numbers[place] if self._is_shared(path) else None,
         )
 
     def view_step(self, place: int, step: int) -> str:
@@ -60,12 +61,9 @@ class RankContext(NamedTuple):
         start, end = clock.to_own(np.array([start_ns, end_ns], np.int64)).tolist()
         return self.view_command(place, start, end)
 
-    def _path(self, place: int) -> str:
-        return self.measures.job.ranks[place].path
-
-    def _shares_file(self, place: int) -> bool:
-        path = self._path(place)
-        return sum(rank.path == path for rank in self.measures.job.ranks) > 1
+    def _is_shared(self, path: str) -> bool:
+        """Whether several ranks are in the file."""
+        return sum(path in rank.paths for rank in self.measures.job.ranks) > 1
 
 
 def view_command(path: str, start_ns: int, end_ns: int, rank: int | None = None) -> str:

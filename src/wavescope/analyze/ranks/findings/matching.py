@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ MISMATCH_ID = "collective-mismatch"
 CLOCKS_ID = "clocks-not-comparable"
 MISSING_ID = "ranks-missing"
 FILES_ID = "files-unreadable"
+REPAIRED_ID = "files-repaired"
 
 _SHOWN = 3
 _MOST_LISTED = 100_000
@@ -145,22 +146,46 @@ def ranks_missing(context: RankContext) -> list[Finding]:
 
 def files_unreadable(context: RankContext) -> list[Finding]:
     """A finding when files were left out."""
-    bad = [file for file in context.files if file.problem]
+    bad = [(file.path, file.problem) for file in context.files if file.problem]
     if not bad:
         return []
-    left = len(bad) - _SHOWN
-    more = f"; and {left} more, see table `files`" if left > 0 else ""
     return [
         Finding(
             FILES_ID,
             Severity.WARNING,
             f"{len(bad)} of {counted(len(context.files), 'file')} could not be used",
-            "; ".join(f"{file.path}: {file.problem}" for file in bad[:_SHOWN]) + more,
+            _listed(bad),
             "was the run killed while it wrote them? `wavescope info` and `wavescope recover` say "
             "what is in a file",
             numbers={"file_count": len(bad)},
         )
     ]
+
+
+def files_repaired(context: RankContext) -> list[Finding]:
+    """A finding when readers had to skip or repair something, such as an end that is cut off."""
+    told = [(file.path, ", ".join(file.notes)) for file in context.files if file.is_repaired]
+    if not told:
+        return []
+    return [
+        Finding(
+            REPAIRED_ID,
+            Severity.INFO,
+            f"{len(told)} of {counted(len(context.files), 'file')} "
+            f"{'was' if len(told) == 1 else 'were'} read in part, or repaired",
+            _listed(told),
+            "these ranks may lack ops: if files were cut short, was the run killed while it wrote "
+            "them? `wavescope info` says what is in a file",
+            numbers={"file_count": len(told)},
+        )
+    ]
+
+
+def _listed(files: Sequence[tuple[str, str]]) -> str:
+    """The first of these files, with what is said of each."""
+    left = len(files) - _SHOWN
+    more = f"; and {left} more, see table `files`" if left > 0 else ""
+    return "; ".join(f"{path}: {words}" for path, words in files[:_SHOWN]) + more
 
 
 def _without_ends(job: Job, mismatch: Mismatch) -> Mismatch | None:

@@ -187,5 +187,7 @@ _COLUMNS: tuple[ColumnOf[RankRow], ...] = (
     ResultColumn("gpu_number", "GPU number", Unit.NONE, "number of its GPU in the file").of(
         lambda row: _known(row.digest.identity.gpu)
     ),
-    ResultColumn("path", "Path", Unit.NAME, "its file or folder").of(lambda row: row.digest.path),
+    ResultColumn("path", "Path", Unit.NAME, "its file or folder, the first of several").of(
+        lambda row: row.digest.path
+    ),
 )

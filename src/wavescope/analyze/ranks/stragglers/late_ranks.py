@@ -118,7 +118,9 @@ def _of_work(work: OwnWork, places: tuple[int, ...]) -> _Compared:
 
 def _of_idle(work: OwnWork, places: tuple[int, ...]) -> _Compared:
     values = work.idle_ns[list(places)]
-    natural_ns = LIMITS.natural_idle_share * _zero_if_none(step_time_ns(work, places))
+    is_few = len(places) < LIMITS.few_ranks
+    share = LIMITS.natural_idle_share_of_few if is_few else LIMITS.natural_idle_share
+    natural_ns = share * _zero_if_none(step_time_ns(work, places))
     return _Compared(places, LateIn.IDLE, values - medians_of_others(values), natural_ns)
 
 

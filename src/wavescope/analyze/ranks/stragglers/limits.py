@@ -31,6 +31,8 @@ class Limits:
     few_ranks: int = 6
     natural_idle_share: float = 0.01
     """Of the step: hosts launch with pauses that differ by less."""
+    natural_idle_share_of_few: float = 0.025
+    """The same where too few ranks do the same: two or three hosts are alike by chance."""
     spread_factor: float = 4.0
     """How many robust standard deviations of the ranks it must be above the rest."""
     noise_factor: float = 6.0

@@ -27,7 +27,8 @@ def part(path: str, at: int, *, name: str = "gemm", phase: str = "", size: int =
 def test_files_of_one_rank_follow_each_other() -> None:
     one = joined([part("b", 500, phase="decode"), part("a", 100), part("c", 900, phase="decode")])
 
-    assert one.path == "a"
+    assert (one.path, one.later_files) == ("a", ((500, "b"), (900, "c")))
+    assert [one.path_at(time_ns) for time_ns in (0, 499, 500, 950)] == ["a", "a", "b", "c"]
     assert (one.first_ns, one.last_ns, one.op_count) == (100, 925, 6)
     assert one.collectives.start_ns.tolist() == [105, 505, 905]
     assert one.collectives.step.tolist() == [0, 1, 2]

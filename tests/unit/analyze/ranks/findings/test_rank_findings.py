@@ -244,6 +244,34 @@ def test_files_that_could_not_be_used_are_named() -> None:
     assert finding.evidence.endswith("and 2 more, see table `files`")
 
 
+def test_files_that_were_read_in_part_are_named() -> None:
+    files = (
+        FileState("a", 0, notes=("ops (of 9) have no launch record: 3",)),
+        FileState("b", 1, notes=("ops (of 9) have no launch record: 3", "the end is cut off")),
+    )
+
+    finding = _found(_quiet(), files=files)["files-repaired"]
+
+    assert finding.title == "1 of 2 files was read in part, or repaired"
+    assert finding.evidence == "b: ops (of 9) have no launch record: 3, the end is cut off"
+    assert "files-repaired" not in _found(_quiet(), files=files[:1])
+
+
+def test_a_rank_of_several_files_is_opened_where_the_moment_is() -> None:
+    job = _quiet()
+    later = ((5_000_000, "second.db"), (9_000_000, "third.db"))
+    job = replace(job, ranks=(replace(job.ranks[0], later_files=later), *job.ranks[1:]))
+    measures = measured(job)
+    context = RankContext(measures, job_rows(measures), ())
+
+    def opened(start_ns: int, end_ns: int) -> str:
+        return shlex.split(context.view_command(0, start_ns, end_ns))[2]
+
+    assert opened(0, 9_000_000) == job.ranks[0].path
+    assert opened(4_000_000, 6_000_000) == "second.db"
+    assert opened(8_500_000, 20_000_000) == "third.db"
+
+
 @pytest.mark.parametrize(
     ("exposed", "severity"),
     [(14, None), (15, Severity.WARNING), (39, Severity.WARNING), (40, Severity.PROBLEM)],
