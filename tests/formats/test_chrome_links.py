@@ -345,3 +345,22 @@ def test_processes_that_number_their_launches_apart_may_share_a_gpu(tmp_path: Pa
         ("launch 200", "kernel 200", 40),
     }
     assert not trace.notes
+
+
+def test_gpus_and_processes_of_any_number_are_told_apart(tmp_path: Path) -> None:
+    trace = kineto(
+        tmp_path,
+        *of_process(100, (1 << 31) - 1, [10 * number for number in range(10)], delay=5),
+        *of_process(200, 1, [200 + 10 * number for number in range(30)], delay=5),
+    )
+
+    assert {pair[:2] for pair in launching_processes(trace)} == {
+        ("launch 100", "kernel 100"),
+        ("launch 200", "kernel 200"),
+    }
+    many = kineto(
+        tmp_path,
+        *(each for pid in range(1, 1_500) for each in of_process(pid, 0, [10 * pid], delay=5)),
+    )
+
+    assert len(many.links) == 0

@@ -7,6 +7,7 @@ process could have launched half of them; else it is not known which process it 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,17 +23,26 @@ from wavescope.model.columns import CALLS, OPS, UNKNOWN
 SHARED_NUMBERS = "launches have the same numbers as those of another process"
 _PARTITIONS = 64
 _NEARLY_ALL, _HALF = 0.9, 0.5
+_MOST_PROCESSES = 1_024
+"""Of more, as no machine has, it is not asked which launched what."""
 
 
 class ProcessOfOps:
     """The process that launched each op, as far as it is known."""
 
     def __init__(self, builder: TraceBuilder, ops: TraceBuilder) -> None:
-        self._gpu_of_op = np.concatenate(
-            [np.empty(0, np.int32), *(batch["gpu"] for batch in ops.batches(OPS, ("gpu",)))]
+        gpus = [batch["gpu"] for batch in ops.batches(OPS, ("gpu",))]
+        self._gpus, self._place_of_op = np.unique(
+            np.concatenate([np.empty(0, np.int32), *gpus]), return_inverse=True
         )
         with _launches(builder) as launches, _numbered_ops(ops) as numbered:
-            self.shared_count, self._process_of_gpu = _chosen(launches, numbered)
+            self.shared_count = sum(
+                _shared_count(launches.partition(number)) for number in launches.numbers()
+            )
+            chosen = _process_of_gpu(launches, numbered) if self.shared_count else {}
+        self._process_of_place = np.array(
+            [chosen.get(gpu, UNKNOWN) for gpu in self._gpus.tolist()], np.int32
+        )
 
     def divided(
         self, calls: Records, ops: Records, processes: Array
@@ -42,7 +52,7 @@ class ProcessOfOps:
             yield calls, ops
             return
         of_call = processes[calls["process"]]
-        of_op = self._process_of_gpu[self._gpu_of_op[ops["op"] - 1]]
+        of_op = self._process_of_place[self._place_of_op[ops["op"] - 1]]
         for process in np.unique(of_op[of_op != UNKNOWN]).tolist():
             yield calls[of_call == process], ops[of_op == process]
 
@@ -72,30 +82,38 @@ def _numbered_ops(ops: TraceBuilder) -> PartitionedRows:
     return rows
 
 
-def _chosen(launches: PartitionedRows, ops: PartitionedRows) -> tuple[int, npt.NDArray[np.int32]]:
-    """How many launches share their number with another process, and by GPU its process; the last
-    is that of ops without a GPU."""
-    shared, fits, totals = 0, dict[tuple[int, int], int](), dict[int, int]()
+def _process_of_gpu(launches: PartitionedRows, ops: PartitionedRows) -> dict[int, int]:
+    """The process of each GPU of which it is known."""
+    totals: Counter[int] = Counter()
+    fits: dict[int, Counter[int]] = {}
+    processes: set[int] = set()
     for number in ops.numbers():
         calls, some = launches.partition(number), ops.partition(number)
-        shared += _shared_count(calls)
-        _count(totals, some["gpu"])
-        for process in np.unique(calls["process"]).tolist():
-            fitting = some["gpu"][_may_launch(calls[calls["process"] == process], some)]
-            for gpu, count in zip(*np.unique(fitting, return_counts=True), strict=True):
-                fits[int(gpu), process] = fits.get((int(gpu), process), 0) + int(count)
-    chosen = np.full(max(totals, default=-1) + 2, UNKNOWN, np.int32)
-    for gpu, total in totals.items():
-        found = sorted((n, process) for (of, process), n in fits.items() if of == gpu)[::-1]
-        if found and found[0][0] >= _NEARLY_ALL * total:
-            is_alone = len(found) == 1 or found[1][0] < _HALF * total
-            chosen[gpu] = found[0][1] if is_alone else UNKNOWN
-    return shared, chosen
+        totals.update(_counts(some["gpu"]))
+        here = np.unique(calls["process"]).tolist()
+        processes.update(here)
+        if len(processes) > _MOST_PROCESSES:
+            return {}
+        for process in here:
+            fitting = _may_launch(calls[calls["process"] == process], some)
+            for gpu, count in _counts(some["gpu"][fitting]).items():
+                fits.setdefault(gpu, Counter())[process] += count
+    return {
+        gpu: found.most_common(1)[0][0]
+        for gpu, found in fits.items()
+        if _is_one(found, totals[gpu])
+    }
 
 
-def _count(totals: dict[int, int], gpus: Array) -> None:
-    for gpu, count in zip(*np.unique(gpus, return_counts=True), strict=True):
-        totals[int(gpu)] = totals.get(int(gpu), 0) + int(count)
+def _is_one(fits: Counter[int], total: int) -> bool:
+    """Whether one process launched nearly all ops of a GPU, and no other can have half of them."""
+    counts = sorted(fits.values(), reverse=True)
+    return counts[0] >= _NEARLY_ALL * total and (len(counts) == 1 or counts[1] < _HALF * total)
+
+
+def _counts(values: Array) -> dict[int, int]:
+    found, counts = np.unique(values, return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
 
 def _shared_count(calls: Records) -> int:
