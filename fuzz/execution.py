@@ -22,6 +22,8 @@ from wavescope.errors import EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE, EXIT_OK
 
 _MOST_ERRORS = 20_000
 _MOST_MEMORY_BEFORE_DATA = 2 << 30
+_BUG_OF_WORKER = b"a bug: "
+"""How `ranks` tells of a file whose worker raised what is no error of ours."""
 _ANSWERS = (EXIT_OK, EXIT_CHECK_FAILED, EXIT_INCONCLUSIVE)
 
 
@@ -100,6 +102,9 @@ def execute(case: Case, places: Places) -> Outcome:
         is_json_valid=_is_json(places.output) if "--json" in case.command else True,
         changed=tuple(sorted(_short(each, places) for each in _differing(before, after))),
         left=_left(places, code),
+        tells_bug=any(
+            _BUG_OF_WORKER in path.read_bytes() for path in (places.output, places.errors)
+        ),
         peak_bytes=_peak_bytes() - peak_bytes,
         seconds=seconds,
     )

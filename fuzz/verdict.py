@@ -36,6 +36,8 @@ class Outcome:
     changed: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     """Temporary files that are still there, and outputs of a command that failed."""
+    tells_bug: bool = False
+    """Whether the output has a row of a worker that met one."""
     peak_bytes: int = 0
     seconds: float = 0.0
 
@@ -65,6 +67,8 @@ def failure_of(outcome: Outcome, *, most_bytes: int) -> str:
         return "the input was changed"
     if outcome.left:
         return "files were left behind"
+    if outcome.tells_bug:
+        return "a bug in a worker"
     return _failure_of_text(outcome)
 
 
