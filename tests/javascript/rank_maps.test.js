@@ -58,9 +58,15 @@ test("rows are in their own order or the highest first; what has no value is las
 });
 
 test("times of commands keep all their digits", () => {
-  const rank = { command: ["wavescope view a.db", " --rank=3"], left: "1763000000123456789", rate: 1 };
+  const rank = { commands: [["wavescope view a.db", " --rank=3"]], later: [], left: "1763000000123456789", rate: 1 };
   assert.equal(ownTime(rank, 11), 1763000000123456800n);
   assert.equal(ownTime({ ...rank, rate: 0.5 }, 20), 1763000000123456799n);
   assert.equal(viewCommand(rank, 1n, 2n), "wavescope view a.db --start=1 --end=2 --rank=3");
-  assert.equal(viewCommand({ ...rank, command: ["", ""] }, 1n, 2n), "");
+  assert.equal(viewCommand({ ...rank, commands: [["", ""]] }, 1n, 2n), "");
+});
+
+test("a command opens the file that has the middle of the time", () => {
+  const rank = { commands: [["a", ""], ["b", ""], ["c", ""]], later: ["1763000000123456789", "1763000000123456799"] };
+  const opened = (from, to) => viewCommand(rank, 1763000000123456000n + from, 1763000000123456000n + to)[0];
+  assert.deepEqual([opened(0n, 800n), opened(788n, 790n), opened(700n, 900n), opened(0n, 2000n)], ["a", "b", "c", "c"]);
 });
