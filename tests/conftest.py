@@ -73,7 +73,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 
 @contextmanager
 def _nothing_is_garbage() -> Iterator[None]:
-    """What is made meanwhile stays: looking through it again and again would take a tenth of all tests' time."""
+    """What is made meanwhile stays: looking through it again and again takes time, later as well."""
     gc.disable()
     try:
         yield

@@ -38,6 +38,9 @@ from wavescope.unpacking import is_full_disk, unpacking_limited
 if TYPE_CHECKING:
     from wavescope.cli.inputs import GivenInput
 
+_EXPERIMENTAL = "--experimental"
+"""ROCm Compute Profiler wants it before commands that map counters to operators of PyTorch: its
+command lines work here as well, where that is no experiment."""
 _NO_THREAD = "can't start new thread"
 """What Python says where the system refuses one."""
 _TOO_FEW_THREADS = MachineError(
@@ -72,6 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str], inputs: list[GivenInput]) -> int:
+    if arguments[:1] == [_EXPERIMENTAL]:
+        arguments = arguments[1:]
     if not arguments:
         sys.stderr.write(help_text())
         return UsageError.exit_code

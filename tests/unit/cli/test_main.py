@@ -207,6 +207,14 @@ def test_module_runs_like_the_command() -> None:
     assert done.stdout == f"wavescope {__version__}\n"
 
 
+def test_another_tools_word_before_a_command_changes_nothing(run: Run) -> None:
+    line = ("metrics", "--arch", "gfx942", "--json")
+
+    assert run(*line).code == 0
+    assert run("--experimental", *line) == run(*line)
+    assert run("--experimental") == run()
+
+
 def test_an_unknown_command_offers_the_nearest(run: Run) -> None:
     ran = run("sumary", "x.db")
 

@@ -123,6 +123,12 @@ def _rows_at(trace: Trace, queues: RowGroups, first: int, last: int) -> tuple[in
     return int(rows[first - begin]), int(rows[last - begin])
 
 
+def _without_overlap(context: FindingContext, time_ns: int) -> float:
+    """What saving so much in all queues together saves of the time in which any of them works."""
+    busy_ns = sum(gpu.time.busy_ns for gpu in context.utilizations)
+    return time_ns * (busy_ns / context.duration_sum_ns)
+
+
 def _finding(context: FindingContext, fusible: Marks, runs: _Runs) -> Finding:
     total_ns = context.summed_ns(fusible)
     share = percent_of_gpu_time(context, total_ns)
@@ -142,8 +148,9 @@ def _finding(context: FindingContext, fusible: Marks, runs: _Runs) -> Finding:
         "fuse them: torch.compile, or kernels that do several steps (rotary embedding, gated "
         "activation, normalization with the residual's addition)",
         WHERE,
-        gain_percent=100 * runs.saved_ns / span_ns(context),
-        gain_basis="each run as long as its longest kernel is now; percent of the span of the GPUs",
+        gain_percent=100 * _without_overlap(context, runs.saved_ns) / span_ns(context),
+        gain_basis="each run as long as its longest kernel is now, what runs at the same time "
+        "counted once; percent of the span of the GPUs",
         sql=leading_sql(leading),
         numbers={
             "gpu_time_ns": total_ns,

@@ -41,6 +41,7 @@ from wavescope.analyze.steps.step_level import (
     step_level,
     typical_gaps,
 )
+from wavescope.arrays.coded_columns import different_values
 
 SMALLEST_PART = 0.25
 """Ops between two cuts that are fewer than this part of a period belong to the step before."""
@@ -132,7 +133,7 @@ def lane_steps(
     """
     here = roles_in(roles, lane.labels)
     cuts = _cuts(lane, _Known(here, launches, parts), _Place(0, len(lane)), depth=0)
-    firsts = np.unique(np.concatenate(([0, len(lane)], cuts)))
+    firsts = different_values(np.concatenate(([0, len(lane)], cuts)))
     firsts = without_drafts(firsts, attention_kernels(parts)[lane.labels])
     of_op = here[lane.labels]
     is_named = bool(of_op.any()) if firsts.size > 2 else holds_one_pass(of_op)
@@ -189,7 +190,7 @@ def _cuts(lane: Lane, known: _Known, place: _Place, depth: int) -> Positions:
 
 def _named_firsts(index: LaneIndex, cuts: Positions) -> Positions:
     """Where steps begin, given where passes begin by name, if there are several."""
-    firsts = np.unique(np.concatenate(([0], cuts, [len(index.lane)])))
+    firsts = different_values(np.concatenate(([0], cuts, [len(index.lane)])))
     return _without_small_parts(firsts, int(np.median(np.diff(firsts)))) if cuts.size else cuts
 
 
@@ -203,8 +204,8 @@ def _step_firsts(index: LaneIndex, level: StepLevel) -> Positions:
     follows = starts[index.sums[starts + period] - index.sums[starts] == level.signature] + period
     ends = firsts[1:][np.diff(firsts) > period]
     precedes = ends[index.sums[ends] - index.sums[ends - period] == level.signature] - period
-    firsts = np.unique(np.concatenate((firsts, follows, precedes)))
-    return np.unique(np.concatenate((firsts, begins_by_name(index, level, firsts))))
+    firsts = different_values(np.concatenate((firsts, follows, precedes)))
+    return different_values(np.concatenate((firsts, begins_by_name(index, level, firsts))))
 
 
 def _where_of_steps(index: LaneIndex, level: StepLevel) -> Positions:
@@ -333,4 +334,4 @@ def _with_inner_cuts(
         )
         for place in longest.tolist()
     ]
-    return np.unique(np.concatenate([firsts, *inner]))
+    return different_values(np.concatenate([firsts, *inner]))

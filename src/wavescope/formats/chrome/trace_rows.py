@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavescope.arrays import Array
+from wavescope.arrays.coded_columns import different_values
 from wavescope.formats.chrome.categories import ROLES, WORK_ITEM_LAUNCHES, Role, op_type
 from wavescope.formats.chrome.event_batch import GRID_IS_TEXT, EventRows, json_object, whole_number
 from wavescope.formats.chrome.links import ExternalIds, KeyedLinks, Links, OpCauses
@@ -284,7 +285,7 @@ class HostRows:
         causes = OpCauses(numbered, *(rows[name] for name in ("name", "process", "thread")))
         self._links.add_calls(correlation, texts.preferences[category], causes)
         self._external_ids.add_launches(rows, launching, ids)
-        self._launching.update(np.unique(columns["process"][launching]).tolist())
+        self._launching.update(different_values(columns["process"][launching]).tolist())
         return ids
 
     def _as_before_export(

@@ -196,6 +196,19 @@ class TestUnfusedElementwise:
         assert found.numbers["saved_ns"] == 20 * 30 * US
         assert found.gain_percent == 100 * 30 / 210
 
+    def test_queues_that_work_at_the_same_time_save_it_once(self) -> None:
+        maker = a_trace()
+        time = 0
+        for _ in range(20):
+            for name, length in ((GEMM, 100), (ADD, 30), (ADD, 30), (ADD, 30)):
+                for queue in range(4):
+                    maker.with_kernel(name, time, time + length * US, queue=queue)
+                time += length * US
+        found = told(maker)["unfused-elementwise"]
+
+        assert found.numbers["saved_ns"] == 4 * 20 * 60 * US
+        assert found.gain_percent == pytest.approx(100 * 60 / 190)
+
     def test_the_run_that_costs_most_is_named(self) -> None:
         maker = a_trace()
         time = 0
