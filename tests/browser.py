@@ -28,6 +28,7 @@ TIMEOUT_S = 300
 """Of one answer: generous, because a loaded machine is no failure."""
 STARTS = 3
 """How often a browser is started that ends or hangs before its first answer: it is not under test."""
+_OTHER_NETWORK = "net::ERR_NETWORK_CHANGED"
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -224,8 +225,11 @@ class PageView:
         self._browser.call("Target.closeTarget", targetId=self._target)
 
     def open(self, address: str) -> None:
-        """Load a page to its end."""
-        self.call("Page.navigate", url=address)
+        """Load a page to its end: anew where the machine's network changed meanwhile, as it does
+        when another test makes one."""
+        for _ in range(STARTS):
+            if self.call("Page.navigate", url=address).get("errorText") != _OTHER_NETWORK:
+                break
         self._until(self._is_loaded, f"never loaded: {address}")
 
     def _is_loaded(self) -> bool:
