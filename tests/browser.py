@@ -28,6 +28,8 @@ TIMEOUT_S = 300
 """Of one answer: generous, because a loaded machine is no failure."""
 STARTS = 3
 """How often a browser is started that ends or hangs before its first answer: it is not under test."""
+_LOADS = 3
+"""How often a page is loaded while the machine's network changes."""
 _OTHER_NETWORK = "net::ERR_NETWORK_CHANGED"
 _FLAGS = (
     "--headless=new",
@@ -227,7 +229,7 @@ class PageView:
     def open(self, address: str) -> None:
         """Load a page to its end: anew where the machine's network changed meanwhile, as it does
         when another test makes one."""
-        for _ in range(STARTS):
+        for _ in range(_LOADS):
             if self.call("Page.navigate", url=address).get("errorText") != _OTHER_NETWORK:
                 break
         self._until(self._is_loaded, f"never loaded: {address}")
