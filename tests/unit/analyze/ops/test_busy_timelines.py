@@ -49,7 +49,7 @@ def test_what_follows_what_is_not_told_where_a_filter_hides_ops() -> None:
     maker = a_trace()
     for index in range(100):
         for place, name in enumerate(("norm", "act", "mul")):
-            start = 9_000 * index + 3_000 * place
+            start = 15_000 * index + 5_000 * place
             maker.with_kernel(name, start, start + 2_000)
     whole = maker.build()
     (of_whole,) = (each for each in findings(whole) if each.id == "tiny-kernels")
