@@ -75,6 +75,10 @@ def _raise(rest: str) -> bytes:
     raise ValueError(rest)
 
 
+def _import(rest: str) -> bytes:
+    raise ImportError(rest)
+
+
 def _unreadable(rest: str) -> bytes:
     raise UnreadableInputError(rest, "the file is empty", hint="was the run killed?")
 
@@ -129,6 +133,7 @@ _DEEDS = {
     "leave-behind": _leave_behind,
     "fault": _fault,
     "raise": _raise,
+    "import": _import,
     "unreadable": _unreadable,
     "open": _open,
     "sleep": _sleep,

@@ -7,6 +7,7 @@ to another.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,13 @@ from pathlib import Path
 import psutil
 
 _PATIENCE_S = 60.0
+_SETTINGS = {
+    "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+    "DASK_DISTRIBUTED__WORKER__MEMORY__MONITOR_INTERVAL": "1s",
+    "DASK_DISTRIBUTED__SCHEDULER__WORK_STEALING_INTERVAL": "1s",
+}
+"""As docs/cluster.md has them."""
 _LOOK_AGAIN_S = 0.2
 
 
@@ -58,7 +66,12 @@ def running_cluster(thread_count: int) -> Iterator[RunningCluster]:
 
 def _started(stack: ExitStack, role: str, *options: str) -> psutil.Process:
     command = [sys.executable, "-m", "dask", role, *options]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, **_SETTINGS},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     stack.callback(process.wait)
     stack.callback(process.terminate)
     return psutil.Process(process.pid)

@@ -20,7 +20,10 @@ from tests.dask_processes import ROOT, Cluster, scheduler
 from tests.processes import wait_for_threads, wait_until_killed
 from wavescope.errors import MachineError
 from wavescope.workers import EngineOptions, Outcome, Task, run_all
+from wavescope.workers.dask_clusters import connected
+from wavescope.workers.undisturbed import undisturbed
 
+dask = pytest.importorskip("dask", reason="Dask is not here: wavescope[cluster]")
 distributed = pytest.importorskip("distributed", reason="Dask is not here: wavescope[cluster]")
 
 DIGEST = Task("tests.worked_items:digest", b"options")
@@ -242,6 +245,26 @@ def test_a_cluster_of_this_machine_leaves_nothing(
 def descendants(process: int) -> set[int]:
     below = children(process)
     return below.union(*(descendants(each) for each in below))
+
+
+def test_a_cluster_of_this_machine_is_set_as_the_docs_say() -> None:
+    lines = (ROOT / "docs" / "cluster.md").read_text().splitlines()
+    exports = dict(
+        line.removeprefix("export DASK_").split("=")
+        for line in lines
+        if line.startswith("export DASK_") and "TLS" not in line and "ENCRYPTION" not in line
+    )
+    settings = {
+        name.lower().replace("__", ".").replace("_", "-"): value for name, value in exports.items()
+    }
+
+    options = EngineOptions(scheduler="local", workers=1)
+    with undisturbed(), connected(options, 1) as client:
+        for name, value in settings.items():
+            told = client.run(dask.config.get, name)
+            assert {str(each) for each in told.values()} == {value}
+
+    assert len(settings) == 4
 
 
 def test_ctrl_c_of_a_terminal_ends_a_cluster_of_this_machine(tmp_path: Path) -> None:

@@ -13,6 +13,9 @@ from wavescope.errors import WavescopeError
 
 _HEADER_SIZE = struct.Struct("<I")
 _MOST_CHARACTERS = 500
+_TOO_LITTLE_MEMORY = "it needs more memory than a worker may have"
+_NO_ROOM = ("failed to map segment", "Cannot allocate memory")
+"""What the dynamic linker says where a library finds no room in the memory that is allowed."""
 
 TaskFunction = Callable[[str, bytes], bytes]
 
@@ -36,14 +39,16 @@ def answer_of(function: str, item: str, options: bytes) -> Answer:
     except WavescopeError as error:
         return Answer(problem=str(error), details=traceback.format_exc(), hint=error.hint)
     except MemoryError:
-        return Answer(
-            problem="it needs more memory than a worker may have", details=traceback.format_exc()
-        )
+        return Answer(problem=_TOO_LITTLE_MEMORY, details=traceback.format_exc())
     except OSError as error:
         return Answer(problem=_refused(error, item), details=traceback.format_exc())
     except (Exception, SystemExit) as error:  # noqa: BLE001  a bug costs one item, and is told
-        problem = shortened(f"a bug: {type(error).__name__}: {error}")
-        return Answer(problem=problem, details=traceback.format_exc())
+        is_limit = isinstance(error, ImportError) and any(each in str(error) for each in _NO_ROOM)
+        problem = f"a bug: {type(error).__name__}: {error}"
+        return Answer(
+            problem=_TOO_LITTLE_MEMORY if is_limit else shortened(problem),
+            details=traceback.format_exc(),
+        )
     return Answer(value)
 
 

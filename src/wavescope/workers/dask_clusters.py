@@ -38,6 +38,14 @@ _MOST_FILE_BYTES = 1 << 20
 # SSH servers do not end what they started when this process is killed: it ends itself.
 _FORGOTTEN_WORKER_S, _FORGOTTEN_SCHEDULER_S = 30, 300
 _DASK_ITSELF_BYTES = 1 << 29
+_SELDOM = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.scheduler.work-stealing-interval": "1s",
+}
+"""Dask looks after itself ten to a hundred times a second, which costs a cluster of seconds more
+than it is of use. docs/cluster.md has the same for clusters that others start."""
 _LISTS = ("env_extra", "job_directives_skip", "job_extra_directives", "job_script_prologue")
 
 Client = Any
@@ -138,8 +146,7 @@ def _own_folder() -> Iterator[str]:
     config = needed("dask.config", "cluster")
     with (
         tempfile.TemporaryDirectory(prefix="wavescope-dask-") as folder,
-        # Its profiler looks at each worker a hundred times a second, and nobody at what it finds.
-        config.set({"temporary-directory": folder, "distributed.worker.profile.enabled": False}),
+        config.set({"temporary-directory": folder, **_SELDOM}),
     ):
         yield folder
 

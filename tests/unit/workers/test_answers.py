@@ -28,6 +28,11 @@ def test_an_answer_survives_as_bytes(
         ("raise out of range", "a bug: ValueError: out of range"),
         ("raise two\nlines", "a bug: ValueError: two lines"),
         ("leave 3", "a bug: SystemExit: 3"),
+        ("import no module of that name", "a bug: ImportError: no module of that name"),
+        (
+            "import zlib.so: failed to map segment from shared object",
+            "it needs more memory than a worker may have",
+        ),
         ("no-bytes", "a bug: TypeError: the task returned str, not bytes"),
         ("unreadable f.db", "cannot read f.db: the file is empty"),
         ("open /no/such.db", "cannot read /no/such.db: No such file or directory"),
