@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import wavescope
+from tests.program_builds import built_program
 from tests.recorded import (
     MARK,
     NVTX,
@@ -90,6 +91,28 @@ def test_an_output_that_cannot_be_written_does_not_disturb(tmp_path: Path) -> No
     said = run_program(SCENARIOS, "nesting", environment=recording_environment(blocked))
 
     assert said["levels"] == [-1, 0, 1, 1, 1, 1, 0, -1]
+
+
+@pytest.mark.parametrize("times", [50, 5_000, 50_000])
+def test_a_program_that_has_no_more_memory_goes_on(times: int, tmp_path: Path) -> None:
+    program = built_program(PROGRAMS / "marks_without_memory.c", tmp_path / "program")
+    folder = tmp_path / "session"
+    folder.mkdir()
+
+    done = subprocess.run(
+        [program, str(times)],
+        env=recording_environment(folder),
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (7, b"", b"")
+    process = only_process(folder)
+    notes = {fact["text"]: fact["count"] for fact in process.facts("note")}
+    refused = notes.get("markers not recorded: the process could have no more memory", 0)
+    assert len(process.markers()) + refused == 1 + 2 * times
+    assert "texts not recorded: the process could have no more memory" in notes
 
 
 def test_odd_texts(tmp_path: Path) -> None:

@@ -162,14 +162,6 @@ KINDS = (
         lost="buffer_full",
         program=CONFINED,
     ),
-    Kind(
-        "no_memory",
-        "takes all memory that it may have, and works on",
-        100_000,
-        WHAT_FITS,
-        lost="buffer_full",
-        program=CONFINED,
-    ),
 )
 
 
