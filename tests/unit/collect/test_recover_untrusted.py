@@ -49,6 +49,18 @@ def op_starts(path: Path) -> list[int]:
         return [int(start) for start in trace.ops["start_ns"]]
 
 
+def test_what_is_wrong_is_told_of_the_session_not_of_its_copy(tmp_path: Path) -> None:
+    session = tmp_path / "session"
+    session.mkdir()
+    (session / "1-1.facts").symlink_to("/etc/passwd")
+
+    with pytest.raises(UnreadableInputError) as caught:
+        wavescope.recover(session, tmp_path / "trace.db")
+
+    assert str(caught.value) == f"cannot read {session}: no process left records in it"
+    assert [path.name for path in tmp_path.iterdir()] == ["session"]
+
+
 def test_recovering_changes_nothing_in_the_session(tmp_path: Path) -> None:
     session = a_session(tmp_path / "session").folder
     session.chmod(0o500)

@@ -34,7 +34,7 @@ from wavescope.collect.running_sessions import (
 from wavescope.collect.runtimes import chosen_runtime, command_on
 from wavescope.collect.session_end import end_session, remove_session
 from wavescope.collect.softgpu import SoftGpuOptions, softgpu_environment
-from wavescope.errors import UsageError, WavescopeError
+from wavescope.errors import UnreadableInputError, UsageError, WavescopeError
 from wavescope.formats.session.copying import copy_session
 from wavescope.formats.session.folder import (
     KEPT_NEWEST,
@@ -215,9 +215,13 @@ def recovered(
         copies = Path(tempfile.mkdtemp(prefix="records-", dir=temporary.parent))
         left_out = copy_session(session, copies)
         told = {} if "output" in read_session_facts(copies) else {"output": str(session)}
-        with open_session(copies, facts=told) as source:
-            write_trace([source], temporary, progress)
-            notes = (*left_out, *source.notes)
+        try:
+            with open_session(copies, facts=told) as source:
+                write_trace([source], temporary, progress)
+                notes = (*left_out, *source.notes)
+        except UnreadableInputError as error:  # of a copy: the session is meant
+            place = str(session) + error.path.removeprefix(str(copies))
+            raise UnreadableInputError(place, error.reason, hint=error.hint) from error
     return notes
 
 
